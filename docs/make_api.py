@@ -9,11 +9,10 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
+from sbert_studio.serialization import json_schema
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.ui.api.answers import ANSWERS
+from sbert_studio.ui.api.endpoints import ANSWERS
 from sbert_studio.ui.sessions.streams import ANSWER_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -59,7 +58,7 @@ HTTP whose answer nobody has asked for by then; who asks later is told so. An an
 
 def drawn() -> str:
     """The page."""
-    parts, answers = [_HEAD.replace("SECONDS", f"{ANSWER_TIMEOUT:g}")], {}
+    parts, answers = [_HEAD.replace("SECONDS", f"{ANSWER_TIMEOUT:g}")], dict[str, Any]()
     for name, info in _endpoints().items():
         words, arguments, returns = _told(name)
         parts.append(f"## `/{name}`\n\n{words}\n")
@@ -70,19 +69,17 @@ def drawn() -> str:
                 f"| `{one['parameter_name']}` | {_sent(one)} | `{default}` | {arguments[one['parameter_name']]} |".replace("`—`", "—")
             )
         parts.append("\n".join(rows) + "\n")
-        kinds = " or ".join(f"[{kind.__name__}](#{kind.__name__.lower()}-object)" for kind in ANSWERS[name])
-        parts.append(f"Answers {kinds}: {returns}\n")
+        kinds = typing.get_args(ANSWERS[name]) or (ANSWERS[name],)
+        parts.append(f"Answers {' or '.join(_link(kind.__name__) for kind in kinds)}: {returns}\n")
         parts.append(f"```python\n{(EXAMPLES / f'{name}.py').read_text(encoding='utf-8')}```\n")
-        for kind in ANSWERS[name]:
-            _gather(kind, answers)
+        answers |= _objects(json_schema(ANSWERS[name]))
     parts.append("## Answers\n")
-    for kind in answers.values():
+    for title, schema in answers.items():
         rows = ["| field | type | |", "| --- | --- | --- |"]
-        for field, info in kind.model_fields.items():
-            note = info.description or ""
-            optional = "" if info.is_required() else " (may be left out)"
-            rows.append(f"| `{field}` | {_typed(info.annotation)} | {note}{optional} |")
-        parts.append(f"### {kind.__name__} object\n\n{inspect.getdoc(kind)}\n\n" + "\n".join(rows) + "\n")
+        for field, info in schema["properties"].items():
+            optional = "" if field in schema["required"] else " (may be left out)"
+            rows.append(f"| `{field}` | {_typed(info)} | {_cell(info.get('description', ''))}{optional} |")
+        parts.append(f"### {title} object\n\n{schema['description']}\n\n" + "\n".join(rows) + "\n")
     return "\n".join(parts)
 
 
@@ -110,28 +107,30 @@ def _sent(parameter: dict[str, Any]) -> str:
     return _cell(re.sub(r"Literal\[(.*)\]", r"one of \1", kind))
 
 
-def _gather(kind: Any, found: dict[str, type[BaseModel]]) -> None:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        if kind.__name__ in found:
-            return
-        found[kind.__name__] = kind
-        for info in kind.model_fields.values():
-            _gather(info.annotation, found)
-    for part in typing.get_args(kind):
-        _gather(part, found)
+def _objects(schema: dict[str, Any]) -> dict[str, Any]:
+    """The objects of a schema by title, the answer itself first."""
+    parts = [schema, *schema.get("$defs", {}).values()]
+    return {part["title"]: part for part in parts if "properties" in part}
 
 
-def _typed(hint: Any) -> str:
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return f"[{hint.__name__}](#{hint.__name__.lower()}-object)"
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is list:
-        return f"list of {_typed(parts[0])}"
-    if origin is dict:
-        return f"object of {_typed(parts[1])}"
-    if parts:
-        return _cell(" or ".join(_typed(part) for part in parts))
-    return {"NoneType": "none", "Any": "anything"}.get(name := getattr(hint, "__name__", str(hint).rpartition(".")[2]), name)
+def _link(title: str) -> str:
+    return f"[{title}](#{title.lower()}-object)"
+
+
+def _typed(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return _link(schema["$ref"].rpartition("/")[2])
+    if "anyOf" in schema:
+        return " or ".join(map(_typed, schema["anyOf"]))
+    if "enum" in schema:
+        return "one of " + ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = schema.get("type")
+    if kind == "array":
+        parts = schema.get("prefixItems") or [schema["items"]]
+        return "list of " + " and ".join(dict.fromkeys(map(_typed, parts)))
+    if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"object of {_typed(schema['additionalProperties'])}"
+    return {"null": "none", "integer": "int", "number": "float", "string": "str", "boolean": "bool", None: "anything"}.get(kind, kind)
 
 
 def _cell(text: str) -> str:

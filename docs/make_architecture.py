@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sbert_studio"
 PAGE = ROOT / "docs" / "architecture.md"
-_TOP = "errors i18n progress settings workspace registry caches"
+_TOP = "errors i18n progress settings workspace registry serialization caches"
 _SAME_LEVEL = {("data", "datasets")}  # the readers recognize files of public datasets; no file imports itself in a circle
 
 

@@ -13,13 +13,14 @@ from typing import Any
 import gradio as gr
 import gradio_client
 import httpx
+import jsonschema
 import pytest
 from tiny_studio import awaited, sentences, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
+from sbert_studio.serialization import json_schema
 from sbert_studio.ui import app
-from sbert_studio.ui.api.answers import ANSWERS, check_answer
-from sbert_studio.ui.api.mcp import to_file_data
+from sbert_studio.ui.api.endpoints import ANSWERS, to_file_data
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -28,6 +29,11 @@ URL = "http://127.0.0.1:7860"
 CORPUS_ROWS, ROWS = 11, 60  # fewer than twelve texts are mapped by principal components
 
 pytestmark = pytest.mark.slow
+
+
+def check_answer(endpoint: str, answer: Any) -> None:
+    """Hold an answer against the schema of its class."""
+    jsonschema.validate(answer, json_schema(ANSWERS[endpoint]))
 
 
 @pytest.fixture(scope="module")

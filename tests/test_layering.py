@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).resolve().parents[1] / "sbert_studio"
 
 # A package may import packages of a lower level, and of its own level only if ALLOWED lists it.
 LEVEL = {
-    "memory": 0, "i18n": 0, "errors": 0, "shutdown": 0, "assets": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1,
-    "identity": 1, "progress": 1,
+    "memory": 0, "i18n": 0, "errors": 0, "shutdown": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1,
+    "identity": 1, "progress": 1, "serialization": 1,
     "data": 2, "datasets": 2, "models": 4, "losses": 5, "training": 6, "explore": 6, "evaluation": 6, "runs": 7, "shards": 7,
     "services": 8, "ui": 9, "cli": 10, "__main__": 11,
 }  # fmt: skip

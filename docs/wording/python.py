@@ -17,7 +17,19 @@ _SILENT = {
 }
 _UNSEEN = {
     *("AssertionError", "Fraction", "KeyError", "Literal", "NewType", "NotImplementedError", "OSError", "RuntimeError", "TypeError"),
-    *("TypeVar", "ValueError", "CrossWeightsError", "cast", "environ", "execute", "executemany", "executescript", "getLogger", "log"),
+    *(
+        "TypeVar",
+        "ValueError",
+        "CrossWeightsError",
+        "cast",
+        "doc",
+        "environ",
+        "execute",
+        "executemany",
+        "executescript",
+        "getLogger",
+        "log",
+    ),
     *("logger", "logging", "re", "strftime", "warnings"),
 }
 _UNREAD_FIELDS = {"annotation", "returns", "slice", "decorator_list", "type_comment"}

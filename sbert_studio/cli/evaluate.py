@@ -290,7 +290,7 @@ def _comparison_row(one: Comparison, models: Mapping[str, str]) -> list[str]:
     interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
     turns = "" if one.chance is None else f"the order turns in {one.chance:.1%}"
     first, second = (one_line(models[model], _MODEL) for model in one.models)
-    better = one.describe() if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
+    better = one.description if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
     return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]
 
 

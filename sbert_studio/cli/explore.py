@@ -55,9 +55,10 @@ def similarity(
             model = choose_model(studio, model, [a, b])
             found = studio.similarity.compare(a, b, model)
             print_notes(None, "", found.notes)
-            return Answer(
-                {**found.to_json(), "model": model}, [[name, value] for name, value in found.to_json().items() if name != "notes"]
-            )
+            from ..models.similarity import SIMILARITIES
+
+            own = () if found.similarity_fn_name == "cosine" else ("score",)
+            return Answer(found.to_json(), [[name, getattr(found, name)] for name in (*SIMILARITIES, *own)])
         if a is not None:
             raise StudioError("both texts and --pairs were given", "give either two texts or --pairs")
         if out is not None:
@@ -179,7 +180,7 @@ def search(
             found = studio.search.search(corpus, query, k, mode, model=model, progress=report, options=options)
     print_notes(found.account, "searched", found.notes)
     hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
-    return Answer({**found.to_json(), "model": model}, hits or ["nothing was found"])
+    return Answer(found.to_json(), hits or ["nothing was found"])
 
 
 def mine(
@@ -216,7 +217,7 @@ def mine(
     lines: list[Any] = []
     for pair in found.pairs:
         lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
-    return Answer({**found.to_json(), "model": model}, lines)
+    return Answer(found.to_json(), lines)
 
 
 def map(
@@ -245,7 +246,7 @@ def map(
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     print_notes(view.account, "drawn", view.notes)
     found = [[format_number(cluster.size), cluster.label] for cluster in view.clusters]
-    return Answer({**view.to_json(), "model": model}, [*found, f"written to {out}"])
+    return Answer(view.to_json(), [*found, f"written to {out}"])
 
 
 def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:

@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from ..errors import StudioError, describe_rows
 from ..i18n import _
+from ..serialization import Internal, JsonResult, doc
 from .examples import Examples
 from .findings import Finding, count
 from .loading.table import Table, table_from_columns
@@ -26,19 +27,14 @@ _Triplet = tuple[str, str, str, int, str]
 
 
 @dataclass(frozen=True)
-class PossibleConversion:
-    """A conversion that is possible for the given examples: name, button label, number and kind of the results, and number of rows that
-    cannot be converted.
-    """
+class PossibleConversion(JsonResult):
+    """Another kind that the file can be converted to."""
 
     name: str
-    label: str
-    rows: int
-    kind: Kind
-    left: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "label": self.label, "rows": self.rows, "left": self.left}
+    label: Annotated[str, doc("the label of its button")]
+    rows: Annotated[int, doc("number of rows after the conversion")]
+    kind: Internal[Kind]
+    left: Annotated[int, doc("number of rows that it cannot convert")] = 0
 
     def describe(self) -> str:
         return (

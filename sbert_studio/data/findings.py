@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from ..errors import describe_rows
 from ..i18n import _, ngettext
+from ..serialization import Internal, JsonResult, doc
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,44 +19,34 @@ SHEET_NOTE_PREFIX = "the sheet "
 
 
 @dataclass(frozen=True)
-class Fix:
-    """A change to a table that can be applied with one click (see :func:`sbert_studio.data.doctor.fixes.apply_fix`).
+class Fix(JsonResult):
+    """A change to a table that one click applies.
 
-    Attributes:
-        name: the stable id of the fix, such as ``drop_rows``.
-        label: the label of the button.
-        values: the arguments of the fix as plain JSON data; rows are spreadsheet row numbers.
+    See :func:`sbert_studio.data.doctor.fixes.apply_fix`.
     """
 
-    name: str
-    label: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    name: Annotated[str, doc("its stable id, such as drop_rows")]
+    label: Annotated[str, doc("the label of its button")]
+    values: Annotated[Mapping[str, Any], doc("its arguments; rows are spreadsheet row numbers")] = field(default_factory=dict)
 
     @property
     def dropped_rows(self) -> tuple[int, ...]:
         return tuple(int(row) for row in self.values["rows"]) if self.name == "drop_rows" else ()
 
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "label": self.label, "values": dict(self.values)}
-
 
 @dataclass(frozen=True)
-class Finding:
-    """An observation about a table or its examples.
+class Finding(JsonResult):
+    """One observation about a table or its examples.
 
     Attributes:
-        severity: ``error`` (training would fail or learn nonsense), ``warning`` (worth checking) or ``info``.
-        message: one sentence, without the row numbers.
-        rows: the spreadsheet row numbers concerned; empty if it concerns the whole file.
-        fix: a change that solves the problem, if any.
         skip_reason: why its rows are skipped (see :class:`~sbert_studio.data.row_report.SkippedRows`); empty if they are used.
     """
 
-    severity: Severity
-    message: str
-    rows: tuple[int, ...] = ()
-    fix: Fix | None = None
-    skip_reason: str = ""
+    severity: Annotated[Severity, doc("error (training would fail or learn nonsense), warning (worth a look) or info")]
+    message: Annotated[str, doc("one sentence without the row numbers")]
+    rows: Annotated[tuple[int, ...], doc("spreadsheet row numbers; empty if it is about the whole file")] = ()
+    fix: Annotated[Fix | None, doc("the change that solves the problem")] = None
+    skip_reason: Internal[str] = ""
 
     @property
     def dropped_rows(self) -> tuple[int, ...]:
@@ -78,10 +69,6 @@ class Finding:
         """Return the message followed by the row numbers."""
         return _("{message} ({rows})", message=self.message, rows=describe_rows(self.rows)) if self.rows else self.message
 
-    def to_json(self) -> dict[str, Any]:
-        fix = self.fix.to_json() if self.fix else None
-        return {"severity": self.severity, "message": self.message, "rows": list(self.rows), "fix": fix}
-
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """Format a number with its noun: ``1 row``, ``1,204 rows``."""
@@ -94,69 +81,33 @@ def drop_rows_fix(rows: tuple[int, ...], label: str | None = None) -> Fix:
 
 
 @dataclass(frozen=True)
-class Option:
-    """One possible answer.
+class Option(JsonResult):
+    """A possible answer to a question."""
 
-    Attributes:
-        answer: the label of the button, such as ``yes``.
-        flag: the equivalent command-line option, such as ``--order no,yes``, quoted for a shell.
-        choice: the fields of :class:`~sbert_studio.data.schema.roles.SchemaOverrides` that it sets, as plain JSON data.
-    """
-
-    answer: str
-    flag: str
-    choice: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"answer": self.answer, "flag": self.flag, "choice": dict(self.choice)}
+    answer: Annotated[str, doc("the label of its button, such as yes")]
+    flag: Annotated[str, doc("the same on the command line, such as --order no,yes, quoted for a shell")]
+    choice: Annotated[Mapping[str, Any], doc("arguments of /check, /train and /evaluate that give this answer")] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True)
-class ExampleRow:
-    """A row of the table, shown beside a question.
+class ExampleRow(JsonResult):
+    """A row of the file, as an example for a question."""
 
-    Attributes:
-        row: the spreadsheet row number.
-        texts: its texts, shortened.
-        value: its score, label or category as written; empty if there is none.
-        read_as: how it would be read, such as ``most similar``; empty if that is not the question.
-    """
-
-    row: int
-    texts: tuple[str, ...]
-    value: str = ""
-    read_as: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return {"row": self.row, "texts": list(self.texts), "value": self.value, "read_as": self.read_as}
+    row: Annotated[int, doc("as a spreadsheet numbers it")]
+    texts: Annotated[tuple[str, ...], doc("shortened")]
+    value: Annotated[str, doc("its score, label or category as written")] = ""
+    read_as: Annotated[str, doc("how it would be read, such as: most similar; empty if that is not the question")] = ""
 
 
 @dataclass(frozen=True)
-class Question:
-    """One thing that names, values and the model leave open.
+class Question(JsonResult):
+    """A question that only the owner of the file can answer: names, values and the model leave it open."""
 
-    Attributes:
-        name: what is open: ``kind, columns, target, order, scale, encoding, delimiter`` or ``header``.
-        text: one plain sentence that ends with a question mark.
-        options: the answers; the first one is assumed if nobody answers.
-        why: a sentence on the reason for the doubt.
-        rows: two or three rows of the table.
-        proposed: the index of the answer that names and evidence favour; ``None`` if they favour none or contradict each other.
-    """
-
-    name: str
-    text: str
-    options: tuple[Option, ...]
-    why: str = ""
-    rows: tuple[ExampleRow, ...] = ()
-    proposed: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "question": self.text,
-            "why": self.why,
-            "options": [option.to_json() for option in self.options],
-            "rows": [row.to_json() for row in self.rows],
-            "proposed": self.proposed,
-        }
+    name: Annotated[str, doc("what is open: kind, columns, target, order, scale, encoding, delimiter or header")]
+    text: Annotated[str, doc("one sentence", name="question")]
+    options: Annotated[tuple[Option, ...], doc("the first one is assumed if nobody answers")]
+    why: Annotated[str, doc("the reason for the doubt")] = ""
+    rows: Annotated[tuple[ExampleRow, ...], doc("two or three")] = ()
+    proposed: Annotated[int | None, doc("index of the option that names and evidence favour, if they agree on one")] = None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import computed_field
 
 from ..errors import describe_rows
 from ..i18n import _, join
+from ..serialization import OMIT_EMPTY, JsonResult, doc
 from .findings import Finding, count
 
 if TYPE_CHECKING:
@@ -37,41 +39,25 @@ def _used(number: str, use: str) -> str:
 
 
 @dataclass(frozen=True)
-class SkippedRows:
-    """Rows skipped for the same reason.
+class SkippedRows(JsonResult):
+    """Rows that were skipped, and why."""
 
-    Attributes:
-        why: the reason without the count and the row numbers, such as ``the score is not a number``.
-        rows: spreadsheet row numbers.
-    """
-
-    why: str
-    rows: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"why": self.why, "rows": list(self.rows)}
+    why: Annotated[str, doc("the reason, such as: the score is not a number")]
+    rows: Annotated[tuple[int, ...], doc("as a spreadsheet numbers them")]
 
 
 @dataclass(frozen=True)
-class RowReport:
-    """Counts of a file's rows: ``read == used + held_out + skipped``.
+class RowReport(JsonResult):
+    """Numbers of a file's rows: read = used + held_out + left_out."""
 
-    Attributes:
-        read: all rows of the file, including blank ones.
-        used: rows used for training, encoding or evaluation.
-        held_out: rows held out for validation; 0 without training.
-        reasons: the skipped rows by reason; each row has one reason.
-        in_turn: whether each used row was also held out once, as in cross-validation.
-        examples: the number of examples made from the used rows if lists were expanded into several examples; else 0.
-    """
+    read: Annotated[int, doc("all rows of the file, including blank ones")]
+    used: Annotated[int, doc("rows used for training, encoding or evaluation")]
+    held_out: Annotated[int, doc("rows for validation; 0 if nothing is trained")] = 0
+    reasons: Annotated[tuple[SkippedRows, ...], doc("the rows that were left out, by reason; no row has two reasons")] = ()
+    in_turn: Annotated[bool, doc("each row was used for training and validation in turn (cross-validation)"), OMIT_EMPTY] = False
+    examples: Annotated[int, doc("number of examples, if lists in rows were expanded"), OMIT_EMPTY] = 0
 
-    read: int
-    used: int
-    held_out: int = 0
-    reasons: tuple[SkippedRows, ...] = ()
-    in_turn: bool = False
-    examples: int = 0
-
+    @computed_field(alias="left_out", description="number of skipped rows")  # type: ignore[prop-decorator]
     @property
     def skipped(self) -> int:
         return sum(len(reason.rows) for reason in self.reasons)
@@ -116,17 +102,6 @@ class RowReport:
         reasons = (*self.reasons, SkippedRows(why, tuple(others.tolist()))) if len(others) else self.reasons
         examples = len(train) if self.examples else 0
         return replace(self, used=len(train_rows), held_out=len(held_out_rows), reasons=reasons, examples=examples)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "read": self.read,
-            "used": self.used,
-            "held_out": self.held_out,
-            "left_out": self.skipped,
-            "reasons": [reason.to_json() for reason in self.reasons],
-            **({"in_turn": True} if self.in_turn else {}),
-            **({"examples": self.examples} if self.examples else {}),
-        }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> RowReport:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from ..data.findings import count
 from ..errors import StudioError
 from ..i18n import _
+from ..serialization import JsonResult, doc
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
@@ -147,15 +148,12 @@ class FoundPart:
 
 
 @dataclass(frozen=True)
-class MissingPart:
+class MissingPart(JsonResult):
     """A part of a suite that was not found, or for which another file is used."""
 
     suite: str
     file: str
-    message: str
-
-    def to_json(self) -> dict[str, str]:
-        return {"suite": self.suite, "file": self.file, "words": self.message}
+    message: Annotated[str, doc("one sentence", name="words")]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,15 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import computed_field
 
 from ..data.examples import Examples
 from ..i18n import _, join
 from ..models.base import Encoder, PairScorer
+from ..serialization import Internal, JsonResult, doc
 from .bootstrap import average_bootstraps, paired_gain
 from .encoding import CachingEncoder, EncodingSpeed
 from .evaluate import EvaluatedModel, EvaluationSet, evaluate_sets, fitting_task
@@ -25,52 +27,47 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Difference between two models in one metric.
+class Comparison(JsonResult):
+    """Difference of two models in one metric.
 
     Attributes:
-        subject: file or group.
-        level: what is compared: the file, the mean over the group's files, all its rows as one set, or the mean over suites.
-        task, metric: the task and the metric.
-        models, scores: the two models and their scores.
-        interval: 95 % interval of the second score minus the first; ``None`` with too few rows.
-        chance: share of resamples in which the order is reversed or tied; ``None`` with too few rows.
-        lower_is_better: True if a smaller score is better.
+        lower_is_better: True if the smaller score is better.
     """
 
-    subject: str
-    level: Literal["file", "mean", "all", "average"]
+    subject: Annotated[str, doc("file or group", name="of")]
+    level: Annotated[
+        Literal["file", "mean", "all", "average"],
+        doc("the file itself, the mean over the group's files, all its rows as one set, or the mean over suites", name="by"),
+    ]
     task: str
     metric: str
     models: tuple[str, str]
     scores: tuple[float, float]
-    interval: tuple[float, float] | None
-    chance: float | None
-    lower_is_better: bool = False
+    interval: Annotated[tuple[float, float] | None, doc("95 % interval of the second score minus the first; none with too few rows")]
+    chance: Annotated[float | None, doc("share of resamples in which the order reverses or ties; none with too few rows")]
+    lower_is_better: Internal[bool] = False
 
+    @computed_field(description="the second score minus the first")  # type: ignore[prop-decorator]
     @property
     def difference(self) -> float:
         return self.scores[1] - self.scores[0]
 
+    @computed_field(description="the significantly better model, if there is one")  # type: ignore[prop-decorator]
     @property
     def better(self) -> str | None:
-        """The significantly better model, or ``None``."""
         if self.interval is None:
             return None
         low, high = self.interval
         more, less = self.models[::-1] if not self.lower_is_better else self.models
         return more if low > 0 else less if high < 0 else None
 
-    def describe(self) -> str:
-        """Describe the result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
+    @computed_field(alias="words", description="the result in words")  # type: ignore[prop-decorator]
+    @property
+    def description(self) -> str:
+        """The result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
         if self.interval is None:
             return "too few rows of a kind to tell a difference from chance"
         return "no difference beyond chance" if self.better is None else _("better beyond chance: {better}", better=self.better)
-
-    def to_json(self) -> dict[str, Any]:
-        plain = {name: getattr(self, name) for name in ("task", "metric", "models", "scores", "difference", "interval", "chance", "better")}
-        found = {"of": self.subject, "by": self.level, **plain, "words": self.describe()}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 def paired_difference(

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, ClassVar
 
+import numpy as np
+from pydantic import ConfigDict
+
+from ..data.row_report import RowReport
 from ..i18n import _, capitalize
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..data.row_report import RowReport
-    from .answers import Predictions
-
+from ..serialization import OMIT_EMPTY, Internal, JsonResult, describe_schema, doc
+from .answers import Predictions
 
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 # Tasks whose score is a share of correct rows: the noun, the verb and its complement.
@@ -305,31 +304,28 @@ def similarity_entry(name: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Scores of a model on one dataset.
+class Report(JsonResult):
+    """Evaluation of a model on one file; further fields, the scores, depend on the task.
 
     Attributes:
-        task: task name (see :mod:`.tasks`).
-        rows: number of pairs, triplets or texts evaluated.
         scores: JSON values. ``sts``, ``pairs`` and ``triplets`` have a dictionary for each similarity (``cosine``, ``dot``,
             ``euclidean``, ``manhattan``), or ``pair`` for cross-encoders. Correlations are in [-1, 1], squared errors are 0 or more,
             ``geometry`` has its own scales, all others are in [0, 1]. ``interval`` is the 95 % bootstrap interval of the main score.
-        notes: notes on skipped rows.
-        account: use of every row of the file; None for examples without a file.
         resampled: main score in every bootstrap resample, for paired comparisons.
         answers: per-row predictions; None if the task has none.
     """
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="allow", json_schema_extra=describe_schema)
+
     task: str
-    rows: int
-    scores: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-    account: RowReport | None = None
-    resampled: np.ndarray | None = field(default=None, compare=False, repr=False)
-    answers: Predictions | None = field(default=None, compare=False, repr=False)
+    rows: Annotated[int, doc("number of pairs, triplets or texts that were evaluated")]
+    scores: Internal[Mapping[str, Any]]
+    notes: Annotated[tuple[str, ...], doc("remarks on skipped rows"), OMIT_EMPTY] = ()
+    account: Annotated[RowReport | None, doc("use of every row of the file"), OMIT_EMPTY] = None
+    resampled: Internal[np.ndarray | None] = field(default=None, compare=False, repr=False)
+    answers: Internal[Predictions | None] = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{"task", "rows", **scores}``, plus ``account`` and ``notes`` if present."""
-        notes = {"notes": list(self.notes)} if self.notes else {}
-        account = {"account": self.account.to_json()} if self.account is not None else {}
-        return {"task": self.task, "rows": self.rows, **self.scores, **account, **notes}
+        found = super().to_json()
+        return {"task": found.pop("task"), "rows": found.pop("rows"), **self.scores, **found}

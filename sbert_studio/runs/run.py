@@ -11,11 +11,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, WrapValidator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WrapValidator,
+    computed_field,
+    model_validator,
+)
 from pydantic_core import from_json
 
 from ..errors import is_valid_utf8
 from ..i18n import Message, restore_messages, store_messages
+from ..serialization import JsonResult, describe_schema, doc
 from ..training.events import FORMER_NAMES, rename_settings
 
 Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
@@ -26,10 +37,6 @@ RUN_FILE = "run.json"
 MAX_DEPTH = 40  # maximum depth of nested lists and objects; runs write five levels
 _LARGEST = 1 << 63
 _ID = re.compile(r"run-[0-9a-f]{10}")
-_PUBLIC = (
-    *("id", "name", "status", "created", "model", "loss", "method", "rows", "dev_rows", "step", "steps", "seconds"),
-    *("pairs_per_second", "message", "hint"),
-)
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -90,54 +97,45 @@ Number = Annotated[float, Field(gt=-1e300, lt=1e300, allow_inf_nan=False)]
 Rate = Annotated[Number, BeforeValidator(_to_number)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_to_object)]
 Scores = Annotated[JsonObject, AfterValidator(_check_score)]
-# Pydantic would convert a message to a plain string.
+_PRIVATE = Field(exclude=True)
+# Pydantic would make a plain string of a message.
 Text = Annotated[str, WrapValidator(lambda value, handler: value if isinstance(value, Message) else handler(value))]
 
 
-class Run(BaseModel):
-    """A training run, as described by ``run.json``.
+class Run(JsonResult, BaseModel):
+    """A training run; its id is the name of the finished model.
 
     Attributes:
-        id: ``run-`` and ten random hex digits: a visitor who knows the id may see the run.
         owner: the visitor who submitted it; ``local`` on a personal machine.
-        name: display name.
-        status: ``interrupted`` if its process died, ``asks`` if an alarm stopped it.
-        created: UTC, ISO 8601, to the second.
-        model: name of its base model.
-        loss, method: as resolved in the spec.
         spec: the whole :class:`~sbert_studio.training.spec.TrainSpec` as JSON, so that an older one can still be listed.
-        rows, dev_rows: number of examples for training and for evaluation.
-        before, after: scores of the base and the fine-tuned model on the held-out rows.
-        step, steps: optimizer steps done and planned.
-        seconds, pairs_per_second: training time and rate, once it ended.
-        message, hint: why it failed or stopped, and what to do.
+        before, after: scores of the untuned and the tuned model on the held-out rows.
         model_path: folder of the finished model; ``None`` until it exists.
         number: position in the order in which runs were created, which does not depend on the clock.
     """
 
-    model_config = ConfigDict(frozen=True, protected_namespaces=())
+    model_config = ConfigDict(frozen=True, protected_namespaces=(), json_schema_extra=describe_schema)
 
-    id: str
-    owner: str
-    name: str
-    status: Status
-    created: Annotated[str, AfterValidator(_check_time)]
-    model: str
+    id: Annotated[str, doc("run- and ten random hex digits: a visitor who knows the id may see the run")]
+    owner: Annotated[str, _PRIVATE]
+    name: Annotated[str, doc("the name that lists show")]
+    status: Annotated[Status, doc("interrupted if its process died, asks if an alarm stopped it")]
+    created: Annotated[str, AfterValidator(_check_time), doc("ISO 8601, UTC")]
+    model: Annotated[str, doc("the model it started from")]
     loss: Annotated[str, Field(validation_alias=AliasChoices("loss", FORMER_NAMES["loss"]))] = "auto"
-    method: str = "full"
-    spec: Annotated[JsonObject, AfterValidator(rename_settings)] = {}
-    rows: Count = 0
-    dev_rows: Count = 0
-    before: Scores = {}
-    after: Scores = {}
-    step: Count = 0
-    steps: Count = 0
-    seconds: Rate = 0.0
+    method: Annotated[str, doc("full or lora")] = "full"
+    spec: Annotated[JsonObject, AfterValidator(rename_settings), _PRIVATE] = {}
+    rows: Annotated[Count, doc("number of examples for training")] = 0
+    dev_rows: Annotated[Count, doc("number of examples for evaluation")] = 0
+    before: Annotated[Scores, _PRIVATE] = {}
+    after: Annotated[Scores, _PRIVATE] = {}
+    step: Annotated[Count, doc("optimizer steps done")] = 0
+    steps: Annotated[Count, doc("optimizer steps planned")] = 0
+    seconds: Annotated[Rate, doc("training time, once it ended")] = 0.0
     pairs_per_second: Rate = 0.0
-    message: Text = ""
-    hint: Text = ""
-    model_path: Path | None = None
-    number: Annotated[int, Field(ge=0, le=1 << 53, validation_alias=AliasChoices("number", "rowid"))] = 0
+    message: Annotated[Text, doc("why it failed or stopped")] = ""
+    hint: Annotated[Text, doc("what to do about it")] = ""
+    model_path: Annotated[Path | None, _PRIVATE] = None
+    number: Annotated[int, Field(ge=0, le=1 << 53, validation_alias=AliasChoices("number", "rowid")), _PRIVATE] = 0
 
     @model_validator(mode="before")
     @classmethod
@@ -153,9 +151,10 @@ class Run(BaseModel):
         """True if the run ended early and can continue from its last checkpoint."""
         return self.status in RESUMABLE
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the run as plain data, with ``scores`` before and after, without its owner, its spec or any path."""
-        return {name: getattr(self, name) for name in _PUBLIC} | {"scores": {"before": self.before, "after": self.after}}
+    @computed_field(description="before and after training; which ones depends on the kind of data")  # type: ignore[prop-decorator]
+    @property
+    def scores(self) -> dict[Literal["before", "after"], dict[str, Any]]:
+        return {"before": self.before, "after": self.after}
 
     def updated(self, **changes: Any) -> Run:
         """Return a copy with some fields changed and validated.

@@ -74,7 +74,8 @@ class MapService(Service):
         if groups.noise:
             infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
         notes = (*cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
-        return MapView(points, groups.ids, tuple(infos), layout.key, corpus.account, notes)
+        used = model or self.settings.default_model
+        return MapView(points, groups.ids, tuple(infos), layout.key, corpus.account, notes, used)
 
     def extend(
         self,

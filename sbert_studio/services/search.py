@@ -116,7 +116,8 @@ class SearchService(Service):
             *languages.vocabulary_notes(corpus, encoder),
             *languages.vocabulary_notes([query], encoder, "your query"),
         )
-        return replace(result, notes=notes, recall=recall, similarity_fn_name=encoder.similarity_name)
+        used = model or self.settings.default_model
+        return replace(result, notes=notes, recall=recall, similarity_fn_name=encoder.similarity_name, model=used)
 
     def find_neighbors(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
         """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, without the row itself."""
@@ -169,7 +170,8 @@ class SearchService(Service):
         texts, lines = corpus.texts, corpus.lines
         pairs = (MinedPair(texts[p.a], texts[p.b], p.a, p.b, lines[p.a], lines[p.b], float(p.score)) for p in found)
         notes = (*_mining_notes(recall), *_measure_notes(encoder), *self.languages.corpus_notes(corpus, model, encoder))
-        return MinedPairs(tuple(pairs), seconds, corpus.account, notes, None if recall is None else recall.share)
+        share, used = None if recall is None else recall.share, model or self.settings.default_model
+        return MinedPairs(tuple(pairs), seconds, corpus.account, notes, share, used)
 
     def find_duplicates(self, corpus: Corpus, model: str | None = None, progress: Progress | None = None) -> Duplicates:
         """Find near-duplicates exactly, at any threshold from 0.8 on."""

@@ -258,7 +258,7 @@ class ShardService(Service):
         notes = (*score_note(encoder.name, measure), *prompt_mismatch_notes(job_model, encoder, "document"))
         if recall is not None:
             notes += (_("Approximate: of the nearest rows {recall} are found, measured on rows of this folder.", recall=f"{recall:.1%}"),)
-        return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure)
+        return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure, encoder.name)
 
     def _index(self, path: Path, progress: Progress | None) -> ShardIndex:
         from ..shards.serving import ShardIndex

@@ -61,7 +61,8 @@ class SimilarityService(Service):
         mismatch, coverage = self._languages.language_notes([a, b], model), encoder.coverage([a, b])
         doubtful = bool(mismatch) or (coverage is not None and coverage.empty > 0)
         notes = (*pair_similarity_note(encoder.name, encoder.similarity_name), *mismatch, *unknown_word_notes(coverage, 2))
-        return replace(_compare(vectors[:1], vectors[1:], encoder.similarity_name)[0], notes=notes, doubtful=doubtful)
+        found = _compare(vectors[:1], vectors[1:], encoder.similarity_name)[0]
+        return replace(found, notes=notes, doubtful=doubtful, model=model or self.settings.default_model)
 
     def compare_file(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Compare every complete row of a file of pairs, and compare the similarities with the file's own scores or labels, if any."""

@@ -18,6 +18,7 @@ from ..errors import StudioError, to_valid_utf8
 from ..i18n import _, join, with_full_stop
 from ..progress import Progress
 from ..registry import parse_params
+from ..serialization import JsonResult
 from ..workspace import Workspace, atomic_file, existing_path, write_json
 from .data import DataService, require_model_folder
 from .jobs import BeginPhase
@@ -51,7 +52,7 @@ class FitOptions:
 
 
 @dataclass(frozen=True)
-class FittedEmbeddings:
+class FittedEmbeddings(JsonResult):
     """A new static embedding model.
 
     Attributes:
@@ -79,10 +80,6 @@ class FittedEmbeddings:
             else _("{words} words as {dim}-d vectors", words=f"{self.words:,}", dim=self.dim)
         )
         return join(" ", (with_full_stop(words), *self.notes))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields."""
-        return {**asdict(self), "notes": list(self.notes)}
 
 
 class StaticEmbeddingService(Service):

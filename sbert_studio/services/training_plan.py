@@ -17,6 +17,7 @@ from ..data.split import find_leaks
 from ..errors import StudioError
 from ..i18n import _, uncapitalize
 from ..runs.run import Run
+from ..serialization import JsonResult
 from .questions import OpenQuestionsError
 
 if TYPE_CHECKING:
@@ -33,15 +34,11 @@ FIRST_STAGE_PREFIX = "first."
 
 
 @dataclass(frozen=True)
-class AnsweredQuestion:
-    """A question about a file, and the user's answer."""
+class AnsweredQuestion(JsonResult):
+    """A question about a file, and its owner's answer."""
 
     question: str
     answer: str
-
-    def to_json(self) -> dict[str, str]:
-        """Return ``{question, answer}``."""
-        return {"question": self.question, "answer": self.answer}
 
 
 @dataclass(frozen=True, eq=False)

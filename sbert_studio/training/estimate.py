@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from ..errors import StudioError
 from ..memory import resident_memory
 from ..models.inference.machine import resolve_precision
 from ..models.trainable import Trainable
+from ..serialization import JsonResult
 from .evaluator import Evaluator, hold_out
 from .fast_layers import pack_batches
 from .members import plan_folds
@@ -34,7 +35,7 @@ _PROBED = 126  # pairs of the general probe for a model with one language
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(JsonResult):
     """Estimated cost of a run.
 
     Attributes:
@@ -55,9 +56,6 @@ class Estimate:
         """Add the cost of the following stage; the rate is that of the latter."""
         seconds, steps = self.seconds + other.seconds, self.steps + other.steps
         return Estimate(seconds, max(self.peak_bytes, other.peak_bytes), other.pairs_per_second, steps, other.folds)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev: Examples | None = None) -> Estimate:

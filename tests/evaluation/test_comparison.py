@@ -143,7 +143,7 @@ def test_a_model_that_scores_pairs_stands_beside_one_that_gives_vectors() -> Non
     assert [(one.subject, one.level) for one in found] == [("set-1", "file"), ("set-2", "file"), ("2 files", "mean"), ("2 files", "all")]
     for one in found:
         assert (
-            one.better == "overlap" and one.describe() == "better beyond chance: overlap" and one.chance is not None and one.chance < 0.01
+            one.better == "overlap" and one.description == "better beyond chance: overlap" and one.chance is not None and one.chance < 0.01
         )
         assert one.interval is not None and 0 < one.interval[0] < one.difference < one.interval[1]
 
@@ -165,7 +165,7 @@ def test_the_same_model_twice_differs_by_nothing() -> None:
     twice = [evaluate_model(name, WordEncoder(), files, groups) for name in ("one", "two")]
     for one in compare_models(files, groups, [], twice):
         assert (one.difference, one.interval, one.chance, one.better) == (0.0, (0.0, 0.0), 1.0, None)
-        assert one.describe() == "no difference beyond chance"
+        assert one.description == "no difference beyond chance"
 
 
 def test_the_chance_is_the_share_of_resamples_in_which_the_order_turns() -> None:
@@ -178,7 +178,7 @@ def test_the_chance_is_the_share_of_resamples_in_which_the_order_turns() -> None
     assert paired_difference((0.6, 0.5), (second, first))[1] == chance
     missing = np.where(np.arange(1000) < 200, np.nan, first)
     one = Comparison("x", "file", "pairs", "accuracy", ("a", "b"), (0.5, 0.6), *paired_difference((0.5, 0.6), (missing, second)))
-    assert one.interval is None and one.chance is None and "too few" in one.describe()
+    assert one.interval is None and one.chance is None and "too few" in one.description
     assert one.to_json()["difference"] == pytest.approx(0.1)
 
 

@@ -101,7 +101,7 @@ def test_the_command_takes_a_file_to_learn_from(
 def test_the_endpoint_takes_a_file_to_learn_from(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     test = mrpc(tmp_path / "mrpc")
     with studio_at(home, tiny_model) as studio:
-        found = api.evaluate(studio, str(test), "", "senteval", known=str(test.with_name("train.csv")))
+        found = api.evaluate(studio, str(test), "", "senteval", known=str(test.with_name("train.csv"))).to_json()
     assert (found["task"], found["train_rows"]) == ("senteval", 50)
 
 

@@ -65,7 +65,7 @@ def test_every_text_is_read_once_by_each_model(studio: Studio, models: tuple[str
 def test_the_answer_holds_files_groups_and_comparisons(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
     paths = [write_pairs(tmp_path / f"{seed}.csv", seed=10 * seed) for seed in (0, 1)]
     found = json.loads(json.dumps(studio.evaluation.evaluate_models(models, paths).to_json()))
-    assert list(found) == ["models", "files", "together", "averages", "comparisons"] and found["models"] == list(models)
+    assert set(found) == {"models", "files", "together", "averages", "comparisons"} and found["models"] == list(models)
     for place, name in enumerate(models):
         for file, path in zip(found["files"], paths, strict=True):
             alone = studio.evaluation.evaluate(name, path).to_json()
@@ -211,11 +211,11 @@ def test_models_are_named_by_the_end_of_their_paths(models: tuple[str, str], tmp
 
 def test_the_endpoint_takes_further_files_models_and_a_suite(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
     files = [str(path) for path in sorted((sts12(tmp_path / "data") / "sts12").iterdir())]
-    assert api.evaluate(studio, files[0], "", "auto")["task"] == "sts"
-    both = api.evaluate(studio, files[0], models[0], "auto", files=files[1:], models=f"{models[1]}, ")
+    assert api.evaluate(studio, files[0], "", "auto").to_json()["task"] == "sts"
+    both = api.evaluate(studio, files[0], models[0], "auto", files=files[1:], models=f"{models[1]}, ").to_json()
     assert both["models"] == list(models) and len(both["files"]) == 2 and len(both["comparisons"]) == 4
     loose = [shutil.copy(file, tmp_path / Path(file).name) for file in files]
-    suite = api.evaluate(studio, "", "", "auto", files=[str(file) for file in loose], suite="STS12")
+    suite = api.evaluate(studio, "", "", "auto", files=[str(file) for file in loose], suite="STS12").to_json()
     assert suite["together"][0]["name"] == "STS12" and suite["missing"]
     with pytest.raises(StudioError, match="no file"):
         api.evaluate(studio, "", "", "auto")

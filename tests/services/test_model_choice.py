@@ -137,8 +137,8 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
 
 def test_callers_of_the_api_are_told_the_model(tiny_model: Path, other: str, corpus: Path, tmp_path: Path) -> None:
     with studio_at(tmp_path / "home", tiny_model, multilingual_model=other) as studio:
-        assert api.similarity(studio, *CHINESE[:2], "")["model"] == other
-        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", "", "")["model"] == other
-        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", str(tiny_model), "")["model"] == str(tiny_model)
-        assert api.mine(studio, str(corpus), 3, "", "")["model"] == other
-        assert api.draw_map(studio, str(corpus), "2", 2, "", "")["model"] == other
+        assert api.similarity(studio, *CHINESE[:2], "").model == other
+        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", "", "").model == other
+        assert api.search(studio, str(corpus), "银行卡", 3, "semantic", str(tiny_model), "").model == str(tiny_model)
+        assert api.mine(studio, str(corpus), 3, "", "").model == other
+        assert api.draw_map(studio, str(corpus), "2", 2, "", "").model == other

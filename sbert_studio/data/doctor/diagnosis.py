@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated
+
+from pydantic import computed_field
 
 from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
+from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 from ..convert import PossibleConversion, find_conversions
 from ..dev_file import build_dev_examples, find_reversed_scores
 from ..examples import Examples, build_examples
@@ -18,7 +21,7 @@ from ..loading.table import Table
 from ..row_report import RowReport, report_rows
 from ..schema.evidence import SimilarityFunction
 from ..schema.inference import infer_schema
-from ..schema.roles import InferredSchema, Roles, SchemaOverrides
+from ..schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
 from .column_checks import (
     check_balance,
     check_constant_columns,
@@ -63,31 +66,30 @@ _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True)
-class Diagnosis:
-    """Detected format and problems of a file.
+class Diagnosis(JsonResult):
+    """The detected kind of a file, and its problems.
 
     Attributes:
-        roles: the roles of the columns, inferred or specified.
-        rows: the number of rows of the file.
         examples: its usable rows.
-        findings: the findings, most severe first.
-        account: the row report of the file; rows usable for training count as used.
-        questions: questions that only the user can answer; empty if nothing is ambiguous.
-        why: the reasons for the roles, one sentence each.
-        dev_examples: the usable rows of the held-out file; None without a usable held-out file.
-        dev_account: the row report of the held-out file.
+        dev_examples: the usable rows of the held-out file, if there is one that can be used.
     """
 
-    roles: Roles
-    rows: int
-    examples: Examples
-    findings: tuple[Finding, ...]
-    account: RowReport
-    questions: tuple[Question, ...] = ()
-    why: tuple[str, ...] = ()
-    dev_examples: Examples | None = None
-    dev_account: RowReport | None = None
+    roles: Annotated[Roles, doc("inferred or given")]
+    rows: Annotated[int, doc("number of rows of the file")]
+    examples: Internal[Examples]
+    findings: Annotated[tuple[Finding, ...], doc("the most severe first")]
+    account: Annotated[RowReport, doc("those usable for training count as used")]
+    questions: Annotated[tuple[Question, ...], doc("empty if everything is certain")] = ()
+    why: Annotated[tuple[str, ...], doc("the reasons for the roles, a sentence each")] = ()
+    dev_examples: Internal[Examples | None] = None
+    dev_account: Annotated[RowReport | None, doc("rows of the held-out file"), OMIT_EMPTY] = None
 
+    @computed_field(description="the kind of the rows")  # type: ignore[prop-decorator]
+    @property
+    def kind(self) -> Kind:
+        return self.roles.kind
+
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def certain(self) -> bool:
         return not self.questions
@@ -97,6 +99,7 @@ class Diagnosis:
         """Findings that prevent training."""
         return tuple(finding for finding in self.findings if finding.severity == "error")
 
+    @computed_field(description="whether no finding forbids training")  # type: ignore[prop-decorator]
     @property
     def usable(self) -> bool:
         return not self.errors
@@ -104,26 +107,11 @@ class Diagnosis:
     def with_finding(self, severity: Severity, message: str) -> Diagnosis:
         return replace(self, findings=_by_severity([*self.findings, Finding(severity, message)]))
 
+    @computed_field(description="possible conversions; none while a question is open")  # type: ignore[prop-decorator]
     @cached_property
     def offers(self) -> tuple[PossibleConversion, ...]:
         """Possible conversions; none while a question is unanswered, because a conversion would silently decide it."""
         return () if self.questions else find_conversions(self.examples)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON; ``dev_account`` is included only if there is a held-out file."""
-        return {
-            "kind": self.roles.kind,
-            "certain": self.certain,
-            "questions": [question.to_json() for question in self.questions],
-            "usable": self.usable,
-            "why": list(self.why),
-            "roles": self.roles.to_json(),
-            "rows": self.rows,
-            "account": self.account.to_json(),
-            **({"dev_account": self.dev_account.to_json()} if self.dev_account else {}),
-            "findings": [finding.to_json() for finding in self.findings],
-            "offers": [offer.to_json() for offer in self.offers],
-        }
 
 
 def diagnose(

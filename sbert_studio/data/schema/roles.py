@@ -7,12 +7,13 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from ...errors import StudioError
 from ...i18n import _
+from ...serialization import JsonResult, doc
 from ..findings import Fix, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
@@ -30,35 +31,23 @@ _TARGETS = {"scored_pairs": "scores", "labelled_pairs": "labels", "labelled_text
 
 
 @dataclass(frozen=True)
-class Roles:
-    """Roles of the columns of a table.
-
-    Attributes:
-        kind: the kind of examples.
-        texts: the text columns: sentence 1 and 2; or anchor, positive, negative and additional negatives; or the text.
-        target: the column of scores (scored pairs), labels (labelled pairs) or categories (labelled texts).
-        low, high: the scores that mean "least similar", mapped to 0, and "most similar", mapped to 1; ``low`` is the greater of the two for
-            distances and other reversed scores.
-        labels: the class names, in order of class id; ordered classes from least to most similar.
-        group: the column of topics or classes, for splits that keep groups together.
-        split: the column with training, validation and test splits.
-        note: the scale or the labels in words.
-        ordered: whether a larger class id means more similar (contradiction, neutral, entailment; low, medium, high; no, yes).
+class Roles(JsonResult):
+    """Roles of the columns.
 
     Raises:
-        StudioError: the roles do not match the kind.
+        StudioError: they do not make up the kind.
     """
 
-    kind: Kind
-    texts: tuple[str, ...]
-    target: str | None = None
-    low: float | None = None
-    high: float | None = None
-    labels: tuple[str, ...] = ()
-    group: str | None = None
-    note: str = ""
-    ordered: bool = True
-    split: str | None = None
+    kind: Annotated[Kind, doc("the kind of examples")]
+    texts: Annotated[tuple[str, ...], doc("sentence 1 and 2; or anchor, positive, negative and further negatives; or the text")]
+    target: Annotated[str | None, doc("column of scores (scored pairs), labels (labelled pairs) or categories (labelled texts)")] = None
+    low: Annotated[float | None, doc("score of the least similar, which becomes 0; greater than high for distances")] = None
+    high: Annotated[float | None, doc("score of the most similar, which becomes 1")] = None
+    labels: Annotated[tuple[str, ...], doc("class names by class id; ordered classes from least to most similar")] = ()
+    group: Annotated[str | None, doc("column of topics or classes, for splits that keep a group together")] = None
+    note: Annotated[str, doc("the scale or the labels in words")] = ""
+    ordered: Annotated[bool, doc("a larger class id means more similar: contradiction, neutral, entailment; no, yes")] = True
+    split: Annotated[str | None, doc("column of training, validation and test parts")] = None
 
     def __post_init__(self) -> None:
         require_kind(self.kind)
@@ -94,10 +83,6 @@ class Roles:
                 _("the score scale from {low} to {high} is empty", low=self.low, high=self.high),
                 "give two different scores, for least similar and most similar",
             )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields as plain JSON data."""
-        return {**asdict(self), "texts": list(self.texts), "labels": list(self.labels)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Roles:

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import computed_field
+
+from ...datasets.suites import MissingPart
+from ...evaluation.comparison import Comparison, EvaluationFile, FileGroup, ModelScores, SuiteAverage
+from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ...data.corpus import Corpus
-    from ...datasets.suites import MissingPart
-    from ...evaluation.comparison import Comparison, EvaluationFile, FileGroup, ModelScores, SuiteAverage
     from ...evaluation.report import Report
     from ...explore.model_diff import ConfusionChange, NeighborChange, PairChange
 
 
 @dataclass(frozen=True)
-class SkippedFile:
+class SkippedFile(JsonResult):
     """A file of a folder that was not evaluated, and why."""
 
     file: str
     why: str
-
-    def to_json(self) -> dict[str, str]:
-        """Return ``{file, why}``."""
-        return {"file": self.file, "why": self.why}
 
 
 @dataclass(frozen=True)
@@ -39,43 +39,43 @@ class AvailableSuite:
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationResult:
-    """Scores of several models on several files.
+class EvaluationResult(JsonResult):
+    """Evaluation of several models or files.
 
     Attributes:
         files: evaluated files.
         groups, averages: aggregates over the files of a suite or task, and over suites.
         models: scores of each model.
-        comparisons: comparisons of all pairs of models on each file and aggregate.
-        missing: missing files of a suite.
-        left_out: files of a folder that were not evaluated.
-        notes: other problems, such as a leaderboard that could not be written.
     """
 
-    files: tuple[EvaluationFile, ...]
-    groups: tuple[FileGroup, ...]
-    averages: tuple[SuiteAverage, ...]
-    models: tuple[ModelScores, ...]
-    comparisons: tuple[Comparison, ...]
-    missing: tuple[MissingPart, ...] = ()
-    left_out: tuple[SkippedFile, ...] = ()
-    notes: tuple[str, ...] = ()
+    files: Internal[tuple[EvaluationFile, ...]]
+    groups: Internal[tuple[FileGroup, ...]]
+    averages: Internal[tuple[SuiteAverage, ...]]
+    models: Internal[tuple[ModelScores, ...]]
+    comparisons: Annotated[tuple[Comparison, ...], doc("every two models on each file and aggregate")]
+    missing: Annotated[tuple[MissingPart, ...], doc("missing files of a suite"), OMIT_EMPTY] = ()
+    left_out: Annotated[tuple[SkippedFile, ...], doc("files of a folder that were not evaluated"), OMIT_EMPTY] = ()
+    notes: Annotated[tuple[str, ...], doc("other problems, such as a leaderboard that could not be written"), OMIT_EMPTY] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``models, files, together, averages, comparisons``, and ``missing``, ``left_out`` and ``notes`` if not empty."""
-        found: dict[str, Any] = {
-            "models": [model.model for model in self.models],
-            "files": [self._file(place) for place in range(len(self.files))],
-            "together": [self._group(place) for place in range(len(self.groups))],
-            "averages": [self._average(place) for place in range(len(self.averages))],
-            "comparisons": [comparison.to_json() for comparison in self.comparisons],
-        }
-        more: dict[str, list[Any]] = {
-            "missing": [one.to_json() for one in self.missing],
-            "left_out": [one.to_json() for one in self.left_out],
-            "notes": list(self.notes),
-        }
-        return found | {name: value for name, value in more.items() if value}
+    @computed_field(alias="models", description="names of the models")  # type: ignore[prop-decorator]
+    @property
+    def model_names(self) -> list[str]:
+        return [model.model for model in self.models]
+
+    @computed_field(alias="files", description="each with a report for each model")  # type: ignore[prop-decorator]
+    @property
+    def file_reports(self) -> list[dict[str, Any]]:
+        return [self._file(place) for place in range(len(self.files))]
+
+    @computed_field(alias="together", description="files of one suite or task, taken together")  # type: ignore[prop-decorator]
+    @property
+    def group_reports(self) -> list[dict[str, Any]]:
+        return [self._group(place) for place in range(len(self.groups))]
+
+    @computed_field(alias="averages", description="averages over suites")  # type: ignore[prop-decorator]
+    @property
+    def average_reports(self) -> list[dict[str, Any]]:
+        return [self._average(place) for place in range(len(self.averages))]
 
     def _file(self, place: int) -> dict[str, Any]:
         file = self.files[place]

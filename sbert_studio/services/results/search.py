@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import PlainSerializer, computed_field
 
-from ...data.row_report import RowReport
+from ...data.row_report import RowReport, SkippedRows
 from ...errors import StudioError
 from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups
 from ...i18n import _
+from ...serialization import Internal, JsonResult, doc
 from .similarity import unique_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus
+
+
+REMOVAL_REASON = "nearly the same as another text"
+_MODEL = doc("the one that was used: as requested, or the default for the language of the texts; none where none was needed")
+_RECALL = PlainSerializer(lambda recall: 1.0 if recall is None else recall, float)  # None: exact
 
 
 @dataclass(frozen=True)
@@ -44,123 +51,100 @@ class EncodedTexts:
 
 
 @dataclass(frozen=True)
-class EncodedFile:
-    """Vectors of a file's texts in a ``.npy`` file.
-
-    Attributes:
-        rows, dim: shape of the array; see :class:`EncodedTexts`.
-        nan: rows without a vector, counted from 0.
-        resumed: number of rows written by an earlier call.
-        seconds: time to encode and write the other rows.
-        sentences_per_second: encoding rate of the other rows.
-        account, notes, precision, why: see :class:`EncodedTexts`.
-    """
+class EncodedFile(JsonResult):
+    """A file's texts as vectors in a ``.npy`` file; see :class:`EncodedTexts`."""
 
     rows: int
     dim: int
-    nan: tuple[int, ...]
-    resumed: int
-    seconds: float
+    nan: Annotated[tuple[int, ...], doc("rows without a vector, from 0 as NumPy counts them")]
+    resumed: Annotated[int, doc("rows an earlier call had written")]
+    seconds: Annotated[float, doc("time to encode and write the others")]
     sentences_per_second: float
-    account: RowReport
+    account: Internal[RowReport]
     notes: tuple[str, ...] = ()
     precision: str = "float32"
     why: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return everything except the vectors. ``nan`` counts rows from 0 like NumPy, ``left_out`` like a spreadsheet."""
-        return {
-            "rows": self.rows,
-            "encoded": self.account.used,
-            "left_out": [reason.to_json() for reason in self.account.reasons],
-            "nan": list(self.nan),
-            "resumed": self.resumed,
-            "dim": self.dim,
-            "seconds": self.seconds,
-            "sentences_per_second": self.sentences_per_second,
-            "precision": self.precision,
-            "why": self.why,
-            "notes": list(self.notes),
-        }
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def encoded(self) -> int:
+        return self.account.used
+
+    @computed_field(description="with spreadsheet row numbers")  # type: ignore[prop-decorator]
+    @property
+    def left_out(self) -> tuple[SkippedRows, ...]:
+        return self.account.reasons
 
 
 @dataclass(frozen=True)
-class TextHit:
-    """A search hit. ``row`` counts the corpus from 0, ``line`` is its spreadsheet number; a higher ``score`` is better."""
+class TextHit(JsonResult):
+    """A text that was found.
 
-    row: int
-    line: int
+    Attributes:
+        row: row of the corpus, from 0.
+    """
+
+    row: Internal[int]
+    line: Annotated[int, doc("as a spreadsheet numbers it", name="row")]
     text: str
-    score: float
-    fields: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{row, text, score, fields}`` with the spreadsheet row number."""
-        return {"row": self.line, "text": self.text, "score": self.score, "fields": dict(self.fields)}
+    score: Annotated[float, doc("similarity, BM25 or fused score: larger is better")]
+    fields: Annotated[Mapping[str, str], doc("the row's other columns")] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class SearchResult(JsonResult):
     """Hits, best first.
 
     Attributes:
-        milliseconds: duration of the search, without encoding and indexing the corpus.
-        recall: share of the nearest texts found by an approximate search, measured on the corpus; ``None`` if it was exact.
-        similarity_fn_name: the model's similarity function, used for semantic scores.
+        similarity_fn_name: the model's measure, of which the semantic scores are.
     """
 
     hits: tuple[TextHit, ...]
-    milliseconds: float
+    milliseconds: Annotated[float, doc("duration of the search, with the corpus encoded and indexed")]
     account: RowReport
     notes: tuple[str, ...] = ()
-    recall: float | None = None
-    similarity_fn_name: str = "cosine"
+    recall: Annotated[float | None, _RECALL, doc("share of the nearest texts that an approximate search finds; 1 if exact")] = None
+    similarity_fn_name: Internal[str] = "cosine"
+    model: Annotated[str | None, _MODEL] = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{hits, milliseconds, exact, recall, account, notes}``; the recall of an exact search is 1."""
-        hits = [hit.to_json() for hit in self.hits]
-        return {"hits": hits, "milliseconds": self.milliseconds, **_exactness(self.recall), **_remarks(self)}
+    @computed_field(description="whether all nearest texts are certainly found")  # type: ignore[prop-decorator]
+    @property
+    def exact(self) -> bool:
+        return self.recall is None
 
 
 @dataclass(frozen=True)
-class MinedPair:
-    """Two texts of a corpus and their similarity; rows count from 0, lines like a spreadsheet."""
+class MinedPair(JsonResult):
+    """Two texts of a corpus."""
 
     a: str
     b: str
-    row_a: int
-    row_b: int
-    line_a: int
-    line_b: int
-    score: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{a, b, row_a, row_b, score}`` with spreadsheet row numbers."""
-        return {"a": self.a, "b": self.b, "row_a": self.line_a, "row_b": self.line_b, "score": self.score}
+    row_a: Internal[int]
+    row_b: Internal[int]
+    line_a: Annotated[int, doc("as a spreadsheet numbers it", name="row_a")]
+    line_b: Annotated[int, doc("as a spreadsheet numbers it", name="row_b")]
+    score: Annotated[float, doc("their similarity")]
 
 
 @dataclass(frozen=True)
-class MinedPairs:
-    """The most similar pairs, best first.
-
-    Attributes:
-        seconds: duration of the comparison.
-        recall: measured share of the closest pairs found by an approximate comparison; ``None`` if all pairs were compared.
-    """
+class MinedPairs(JsonResult):
+    """The most similar pairs, closest first."""
 
     pairs: tuple[MinedPair, ...]
-    seconds: float
+    seconds: Annotated[float, doc("duration of the comparison")]
     account: RowReport
     notes: tuple[str, ...] = ()
-    recall: float | None = None
+    recall: Annotated[float | None, _RECALL, doc("share of the closest pairs that an approximate comparison finds; 1 if exact")] = None
+    model: Annotated[str | None, _MODEL] = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{pairs, seconds, exact, recall, account, notes}``; the recall of an exact comparison is 1."""
-        return {"pairs": [pair.to_json() for pair in self.pairs], "seconds": self.seconds, **_exactness(self.recall), **_remarks(self)}
+    @computed_field(description="whether all texts were compared with all")  # type: ignore[prop-decorator]
+    @property
+    def exact(self) -> bool:
+        return self.recall is None
 
 
 @dataclass(frozen=True)
-class PairSuggestions:
+class PairSuggestions(JsonResult):
     """Pairs worth labelling.
 
     Attributes:
@@ -168,65 +152,53 @@ class PairSuggestions:
         line: cosine of the decision boundary; ``None`` if the suggestions are pairs on which two models disagree.
     """
 
-    pairs: tuple[tuple[str, str, float], ...]
+    pairs: Annotated[
+        tuple[tuple[str, str, float], ...],
+        PlainSerializer(lambda pairs: [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in pairs], list[dict[str, Any]]),
+    ]
     line: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{pairs: [{a, b, cosine}], line}``."""
-        return {"pairs": [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in self.pairs], "line": self.line}
 
 
 @dataclass(frozen=True)
-class ClusterInfo:
-    """A cluster of the map; id -1 contains texts without a cluster."""
+class ClusterInfo(JsonResult):
+    """A cluster of the map."""
 
-    id: int
+    id: Annotated[int, doc("-1 for texts in no cluster")]
     label: str
     size: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{id, label, size}``."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class MapView:
-    """Map of a corpus.
+class MapView(JsonResult):
+    """A corpus projected by UMAP.
 
     Attributes:
         points: (n, 2) or (n, 3) float32, in corpus order.
         ids: (n,) int64, cluster of each text, -1 for none.
-        clusters: largest first; texts without a cluster (-1) last.
         projection_key: changes when the points move.
     """
 
-    points: np.ndarray
-    ids: np.ndarray
-    clusters: tuple[ClusterInfo, ...]
-    projection_key: str
+    points: Internal[np.ndarray]
+    ids: Internal[np.ndarray]
+    clusters: Annotated[tuple[ClusterInfo, ...], doc("largest first; texts in no cluster last")]
+    projection_key: Internal[str]
     account: RowReport = field(default=RowReport(0, 0))
     notes: tuple[str, ...] = ()
+    model: Annotated[str | None, _MODEL] = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{points: number of texts, clusters, dimensions, account, notes}``; see :meth:`coordinates`."""
-        clusters = [cluster.to_json() for cluster in self.clusters]
-        return {"points": len(self.points), "dimensions": int(self.points.shape[1]), "clusters": clusters, **_remarks(self)}
+    @computed_field(alias="points", description="number of texts")  # type: ignore[prop-decorator]
+    @property
+    def size(self) -> int:
+        return len(self.points)
 
-    def coordinates(self) -> list[list[float]]:
-        """Return the points as plain lists."""
-        return [[float(value) for value in point] for point in self.points]
-
-
-def _exactness(recall: float | None) -> dict[str, Any]:
-    return {"exact": recall is None, "recall": 1.0 if recall is None else recall}
-
-
-def _remarks(result: SearchResult | MinedPairs | MapView) -> dict[str, Any]:
-    return {"account": result.account.to_json(), "notes": list(result.notes)}
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def dimensions(self) -> int:
+        return int(self.points.shape[1])
 
 
 @dataclass(frozen=True)
-class EncodedShards:
+class EncodedShards(JsonResult):
     """A folder of encoded shards.
 
     Attributes:
@@ -250,18 +222,15 @@ class EncodedShards:
     text: str
     id: str | None
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def sentences_per_second(self) -> float:
         """Encoding rate of this call."""
         return self.encoded / self.seconds if self.encoded else 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields and ``sentences_per_second``."""
-        return {**asdict(self), "sentences_per_second": self.sentences_per_second}
-
 
 @dataclass(frozen=True)
-class ShardPair:
+class ShardPair(JsonResult):
     """Two texts of a shard folder with their ids and cosine."""
 
     id_a: Any
@@ -270,28 +239,16 @@ class ShardPair:
     b: str
     score: float
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{a, b, id_a, id_b, score}``."""
-        return {"a": self.a, "b": self.b, "id_a": self.id_a, "id_b": self.id_b, "score": self.score}
-
 
 @dataclass(frozen=True)
-class MinedShards:
-    """The most similar pairs of ``rows`` texts, best first; ``resumed`` shards were compared by an earlier call."""
+class MinedShards(JsonResult):
+    """The most similar pairs of ``rows`` texts, best first; ``resumed``: shards an earlier call had compared."""
 
     pairs: tuple[ShardPair, ...]
     rows: int
     resumed: int
     seconds: float
     notes: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{pairs, rows, resumed, seconds, notes}``."""
-        pairs = [pair.to_json() for pair in self.pairs]
-        return {"pairs": pairs, "rows": self.rows, "resumed": self.resumed, "seconds": self.seconds, "notes": list(self.notes)}
-
-
-REMOVAL_REASON = "nearly the same as another text"
 
 
 @dataclass(frozen=True)

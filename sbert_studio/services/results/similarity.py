@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import computed_field
 
 from ...data.findings import count
 from ...i18n import _
+from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 
 if TYPE_CHECKING:
     from ...data.row_report import RowReport
@@ -17,35 +20,31 @@ _MEASURES = ("cosine", "dot", "euclidean", "manhattan")
 
 
 @dataclass(frozen=True)
-class Similarity:
-    """Comparison of two texts. ``cosine`` is in [-1, 1]; ``euclidean`` and ``manhattan`` are distances.
+class Similarity(JsonResult):
+    """Similarity of two texts.
 
     Attributes:
-        notes: notes, one sentence each.
-        doubtful: whether the model barely supports the texts' language, so that the scores are unreliable.
-        similarity_fn_name: the model's similarity function.
+        doubtful: whether the model barely knows the texts' language, so that the scores mean little.
     """
 
-    cosine: float
-    dot: float
-    euclidean: float
-    manhattan: float
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
-    doubtful: bool = field(default=False, kw_only=True)
-    similarity_fn_name: str = field(default="cosine", kw_only=True)
+    cosine: Annotated[float, doc("-1 to 1, larger is closer")]
+    dot: Annotated[float, doc("larger is closer")]
+    euclidean: Annotated[float, doc("smaller is closer")]
+    manhattan: Annotated[float, doc("smaller is closer")]
+    notes: Annotated[tuple[str, ...], doc("whether the model reads the texts' language"), OMIT_EMPTY] = field(default=(), kw_only=True)
+    doubtful: Internal[bool] = field(default=False, kw_only=True)
+    similarity_fn_name: Annotated[str, doc("the model's similarity function: cosine, dot, euclidean or manhattan")] = field(
+        default="cosine", kw_only=True
+    )
+    model: Annotated[str, doc("the one that was used: as requested, or the default for the language of the texts"), OMIT_EMPTY] = field(
+        default="", kw_only=True
+    )
 
+    @computed_field(description="the value of this function, larger is closer: distances are negative")  # type: ignore[prop-decorator]
     @property
     def score(self) -> float:
-        """The model's own similarity, as in ``SentenceTransformer.similarity``: distances are negated."""
         value = float(getattr(self, self.similarity_fn_name))
         return -value if self.similarity_fn_name in ("euclidean", "manhattan") else value
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the four measures, ``similarity_fn_name`` and ``score`` if it is not cosine, and ``notes`` if any."""
-        data: dict[str, Any] = {name: getattr(self, name) for name in _MEASURES}
-        if self.similarity_fn_name != "cosine":
-            data |= {"similarity_fn_name": self.similarity_fn_name, "score": self.score}
-        return data | ({"notes": list(self.notes)} if self.notes else {})
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,12 @@ class PairScore:
     similarity: Similarity
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``{row, a, b, cosine, dot, euclidean, manhattan}``."""
+        """Return ``{row, a, b}`` and the fields of the similarity."""
         return {"row": self.row, "a": self.a, "b": self.b, **self.similarity.to_json()}
 
 
 @dataclass(frozen=True)
-class RankGap:
+class RankGap(JsonResult):
     """Difference between a pair's ranks by similarity and by gold score or label.
 
     Attributes:
@@ -75,10 +74,6 @@ class RankGap:
     place: int
     said: float | str
     gap: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{place, said, gap}``."""
-        return {"place": self.place, "said": self.said, "gap": self.gap}
 
 
 @dataclass(frozen=True)

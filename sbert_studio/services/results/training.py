@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, PlainSerializer, computed_field
+from typing_extensions import TypedDict
 
 from ...i18n import _
+from ...runs.run import Run
+from ...serialization import JsonResult, doc
 from ...training.events import format_rate
 
 if TYPE_CHECKING:
     from ...data.row_report import RowReport
-    from ...runs.run import Run
     from ...training.estimate import Estimate
     from ...training.spec import TrainSpec
 
@@ -52,48 +56,50 @@ def _describe_duration(seconds: float) -> str:
     return _("{seconds} h", seconds=f"{seconds / 3600:.1f}") if seconds < 172_800 else _("{seconds} days", seconds=f"{seconds / 86400:.1f}")
 
 
+class RunEvent(TypedDict):
+    """One event of a run; further fields depend on its type."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+
+    seq: Annotated[int, doc("counts from 1")]
+    type: str
+    time: Annotated[float, doc("seconds since 1970, UTC")]
+
+
 @dataclass(frozen=True)
-class RunView:
-    """A run and its new events as (number, event), in order.
+class RunView(JsonResult):
+    """State of a run.
 
     Attributes:
-        waiting: number of runs ahead in the queue.
-        stopping: whether a stop was requested.
-        kept_until: deletion time, UTC, ISO 8601; empty if the run is kept.
+        events: new events as (number, event), in order.
     """
 
     run: Run
-    events: tuple[tuple[int, dict[str, Any]], ...]
-    waiting: int = 0
-    stopping: bool = False
-    kept_until: str = ""
+    events: Annotated[
+        tuple[tuple[int, dict[str, Any]], ...],
+        PlainSerializer(lambda events: [{"seq": seq, **event} for seq, event in events], list[RunEvent]),
+        doc("those after the requested number"),
+    ]
+    waiting: Annotated[int, doc("number of runs in the queue before it")] = 0
+    stopping: Annotated[bool, doc("whether a stop was requested")] = False
+    kept_until: Annotated[str, doc("time of deletion, ISO 8601, UTC; empty if runs are kept for ever")] = ""
 
+    @computed_field(description="number of the last event: argument of the next request; 0 if there is none")  # type: ignore[prop-decorator]
     @property
     def cursor(self) -> int:
-        """Number of the last event; 0 if there is none."""
         return self.events[-1][0] if self.events else 0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{run, events, cursor, waiting, stopping, kept_until}``."""
-        events = [{"seq": seq, **event} for seq, event in self.events]
-        how = {"waiting": self.waiting, "stopping": self.stopping, "kept_until": self.kept_until}
-        return {"run": self.run.to_json(), "events": events, "cursor": self.cursor, **how}
-
 
 @dataclass(frozen=True)
-class ExportedFile:
+class ExportedFile(JsonResult):
     """A file written for download."""
 
-    path: Path
+    path: Annotated[Path, PlainSerializer(str)]
     bytes: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{path, bytes}``."""
-        return {"path": str(self.path), "bytes": self.bytes}
 
 
 @dataclass(frozen=True)
-class ModelSummary:
+class ModelSummary(JsonResult):
     """A model that can be used by ``name``.
 
     Attributes:
@@ -124,7 +130,3 @@ class ModelSummary:
             if self.parameters >= least:
                 return f"{self.parameters / unit:.{0 if self.parameters >= 5 * unit else 1}f} {sign}"
         return str(self.parameters)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all fields."""
-        return {**asdict(self), "scores": dict(self.scores), "prompts": dict(self.prompts)}

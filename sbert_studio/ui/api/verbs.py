@@ -1,4 +1,4 @@
-"""Functions of the endpoints: explicit arguments, no session state, JSON responses (see :mod:`.answers`)."""
+"""The endpoints' functions: all arguments explicit, no session state, and the answer's class declares its JSON."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+from pydantic import computed_field
+
+from ...data.doctor.diagnosis import Diagnosis
+from ...data.row_report import RowReport
 from ...data.schema.roles import SchemaOverrides, parse_overrides
 from ...errors import StudioError, is_valid_utf8
+from ...evaluation.report import Report
+from ...runs.run import Run
+from ...serialization import JsonResult, doc
+from ...services import Studio
 from ...services.leaderboard import LOCAL_OWNER
 from ...services.questions import OpenQuestionsError, describe_answers
 from ...services.questions import parse_overrides as typed
+from ...services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
 from ...services.training_plan import TrainRequest
+from ..page import Page
 
-if TYPE_CHECKING:
-    from ...services import Studio
-    from ..page import Page
-
-Json = dict[str, object]
-Verb = Callable[..., Json]
+Verb = Callable[..., JsonResult]
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
 _MAX_DIGITS = 1_000  # maximum digits of a number of clusters; Python parses at most 4,300
 _MAX_JSON_DIGITS = 16
@@ -44,6 +50,35 @@ _ARGUMENTS = """\
 _AS_READ = "        as_read: accept an uncertain detection; otherwise the question and its answers are returned as an error.\n"
 
 
+@dataclass(frozen=True)
+class PlacedTexts(MapView):
+    """A corpus projected by UMAP, with the place of each text."""
+
+    @computed_field(alias="ids", description="cluster of each text")  # type: ignore[prop-decorator]
+    @property
+    def cluster_ids(self) -> list[int]:
+        return [int(number) for number in self.ids]
+
+    @computed_field(description="(texts, dimensions)")  # type: ignore[prop-decorator]
+    @property
+    def coordinates(self) -> list[list[float]]:
+        return [[float(value) for value in point] for point in self.points]
+
+
+class StartedRun(Run):
+    """A run that was started."""
+
+    accounts: Annotated[dict[str, RowReport], doc("of each file")]
+    token: Annotated[str, doc("needed by /stop and /resume; only this caller gets it")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunProgress(RunView):
+    """State of a run."""
+
+    accounts: Annotated[dict[str, RowReport], doc("of each file")]
+
+
 def with_schema_arguments(*, accepts_uncertain: bool) -> Callable[[Verb], Verb]:
     """Replace the parameter ``overrides``, also in the docstring, with those of :func:`_overrides`; unanswered questions become errors."""
 
@@ -55,7 +90,7 @@ def with_schema_arguments(*, accepts_uncertain: bool) -> Callable[[Verb], Verb]:
         signature = inspect.signature(verb).replace(parameters=[*own[:place], *shared, *later])
 
         @functools.wraps(verb)
-        def call(*args: object, **named: object) -> Json:
+        def call(*args: object, **named: object) -> JsonResult:
             bound = signature.bind(*args, **named).arguments
             overrides = _overrides(**{each.name: bound.pop(each.name) for each in shared if each.name in bound})
             try:
@@ -87,7 +122,7 @@ def _overrides(
     return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
 
 
-def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
+def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:
     """Compare two texts by meaning.
 
     Args:
@@ -101,11 +136,10 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> Json:
     """
     from ...data.language import count_languages
 
-    model = model or studio.languages.default_model(count_languages([a, b]))
-    return {**studio.similarity.compare(a, b, model).to_json(), "model": model}
+    return studio.similarity.compare(a, b, model or studio.languages.default_model(count_languages([a, b])))
 
 
-def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> Json:
+def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> SearchResult:
     """Find the texts of a file that are most similar to a query.
 
     Args:
@@ -122,10 +156,10 @@ def search(studio: Studio, file: str, query: str, k: float, mode: str, model: st
     """
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
-    return {**studio.search.search(corpus, query, int(k), mode, model=model).to_json(), "model": model}  # type: ignore[arg-type]
+    return studio.search.search(corpus, query, int(k), mode, model=model)  # type: ignore[arg-type]
 
 
-def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json:
+def mine(studio: Studio, file: str, top: float, model: str, column: str) -> MinedPairs:
     """Find the most similar pairs of texts in a file.
 
     Args:
@@ -139,11 +173,10 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Json
         /search.
     """
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
-    model = model or studio.languages.default_model(corpus.languages)
-    return {**studio.search.mine(corpus, int(top), model).to_json(), "model": model}
+    return studio.search.mine(corpus, int(top), model or studio.languages.default_model(corpus.languages))
 
 
-def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> Json:
+def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> PlacedTexts:
     """Draw the texts of a file as a map with labelled clusters.
 
     Args:
@@ -169,8 +202,7 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
     params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
-    drawn = studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)
-    return {**drawn.to_json(), "model": model, "ids": [int(number) for number in drawn.ids], "coordinates": drawn.coordinates()}
+    return PlacedTexts(**vars(studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)))
 
 
 @with_schema_arguments(accepts_uncertain=True)
@@ -185,7 +217,7 @@ def evaluate(
     models: str = "",
     suite: str = "",
     known: str | None = None,
-) -> Json:
+) -> Report | EvaluationResult:
     """Evaluate a model on a file of scored pairs, triplets or labelled texts, or compare several models on several files.
 
     Args:
@@ -217,16 +249,14 @@ def evaluate(
             overrides=overrides,
             reference=known or None,
             owner=owner,
-        ).to_json()
+        )
     one = require_file(str(given[0]) if given else None)
-    return studio.evaluation.evaluate(
-        model or None, one, task or "auto", overrides=overrides, reference=known or None, owner=owner
-    ).to_json()
+    return studio.evaluation.evaluate(model or None, one, task or "auto", overrides=overrides, reference=known or None, owner=owner)
 
 
 @with_schema_arguments(accepts_uncertain=False)
-def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverrides) -> Json:
-    """Detect the kind of training examples in a file, and report problems.
+def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverrides) -> Diagnosis:
+    """Detect the kind of training examples in a file, and report its problems.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file of pairs, triplets or sentences.
@@ -237,7 +267,7 @@ def check(studio: Studio, file: str, model: str = "", *, overrides: SchemaOverri
         kind, roles of the columns, number of rows, findings with severity, message, rows and fix, and possible conversions; whether the
         detection is certain, and otherwise the open questions with their answers and the corresponding arguments.
     """
-    return studio.data.check(require_file(file), overrides=overrides, model=model or None).to_json()
+    return studio.data.check(require_file(file), overrides=overrides, model=model or None)
 
 
 @with_schema_arguments(accepts_uncertain=True)
@@ -253,7 +283,7 @@ def train(
     first: str | None = None,
     *,
     overrides: SchemaOverrides,
-) -> Json:
+) -> StartedRun:
     """Start fine-tuning a model on a file of examples. It runs in the background: poll /run with the id.
 
     Args:
@@ -297,11 +327,11 @@ def train(
         name=name or None,
     )
     begun = page.studio.fine_tune.submit(request)
-    accounts = {part: account.to_json() for part, account in page.studio.fine_tune.get_row_reports(begun.id).items()}
-    return {**begun.to_json(), "accounts": accounts, "token": page.studio.fine_tune.get_token(begun.id)}
+    accounts = page.studio.fine_tune.get_row_reports(begun.id)
+    return StartedRun(**dict(begun), accounts=accounts, token=page.studio.fine_tune.get_token(begun.id))
 
 
-def run(studio: Studio, run_id: str, after: float) -> Json:
+def run(studio: Studio, run_id: str, after: float) -> RunProgress:
     """Report the state of a training run.
 
     Args:
@@ -312,17 +342,13 @@ def run(studio: Studio, run_id: str, after: float) -> Json:
         the run with its status, step, scores and time; the use of each row; its new events, and the cursor for the next call. A run with
         the status "asks" was stopped by an alarm: its last event contains the question, whose answer can be passed to a new /train.
     """
-    seen = studio.fine_tune.get_run(run_id, int(after)).to_json()
-    # Folders of this machine are private, and clients try to download values called "path".
-    accounts = {part: account.to_json() for part, account in studio.fine_tune.get_row_reports(run_id).items()}
-    return {
-        **seen,
-        "accounts": accounts,
-        "events": [{name: value for name, value in event.items() if name not in _PATHS} for event in seen["events"]],
-    }
+    seen = studio.fine_tune.get_run(run_id, int(after))
+    # Folders of this machine are private, and a client would try to download what is called a path.
+    events = [(seq, {name: value for name, value in event.items() if name not in _PATHS}) for seq, event in seen.events]
+    return RunProgress(**{**vars(seen), "events": tuple(events)}, accounts=studio.fine_tune.get_row_reports(run_id))
 
 
-def stop(studio: Studio, run_id: str, token: str) -> Json:
+def stop(studio: Studio, run_id: str, token: str) -> Run:
     """Stop a training run; its best model so far is kept.
 
     Args:
@@ -332,11 +358,11 @@ def stop(studio: Studio, run_id: str, token: str) -> Json:
     Returns:
         the run; training stops after the current step, so poll /run until its status is "stopped".
     """
-    return studio.fine_tune.stop_with_token(run_id, token).to_json()
+    return studio.fine_tune.stop_with_token(run_id, token)
 
 
-def resume(studio: Studio, run_id: str, token: str) -> Json:
-    """Resume a stopped, interrupted or failed training run from its last checkpoint.
+def resume(studio: Studio, run_id: str, token: str) -> Run:
+    """Resume a training run that was stopped or interrupted, or failed, from its last checkpoint.
 
     Args:
         run_id: the id returned by /train.
@@ -345,7 +371,7 @@ def resume(studio: Studio, run_id: str, token: str) -> Json:
     Returns:
         the run; it is queued, so poll /run.
     """
-    return studio.fine_tune.resubmit_with_token(run_id, token).to_json()
+    return studio.fine_tune.resubmit_with_token(run_id, token)
 
 
 def _integer(digits: str) -> int:
