@@ -12,7 +12,7 @@ from typing import Any
 from sbert_studio.serialization import json_schema
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.ui.api.endpoints import ANSWERS
+from sbert_studio.ui.endpoints import ANSWERS
 from sbert_studio.ui.sessions.streams import ANSWER_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,7 +93,7 @@ def _endpoints() -> dict[str, Any]:
 
 def _told(name: str) -> tuple[str, dict[str, str], str]:
     """The words, the arguments and the answer of an endpoint's docstring."""
-    from sbert_studio.ui.api import endpoints
+    from sbert_studio.ui import endpoints
 
     verb = {**vars(endpoints), "map": endpoints.draw_map}[name]
     words, _, rest = (inspect.getdoc(verb) or "").partition("\nArgs:\n")

@@ -20,7 +20,7 @@ from tiny_studio import awaited, sentences, studio_at, write_pairs
 from sbert_studio.errors import StudioError
 from sbert_studio.serialization import json_schema
 from sbert_studio.ui import app
-from sbert_studio.ui.api.endpoints import ANSWERS, to_file_data
+from sbert_studio.ui.endpoints import ANSWERS, to_file_data
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

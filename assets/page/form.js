@@ -1,4 +1,4 @@
-// A form as one component: its value holds the controls and what stands in them (sbert_studio/ui/forms.py).
+// A form as one component: its value holds the controls and what stands in them (sbert_studio/ui/components.py).
 (() => {
   "use strict";
   const { views, el, t } = window.SB;

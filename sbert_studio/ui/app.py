@@ -22,7 +22,7 @@ from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
 from . import banner, basket, gradio_patches, i18n, routing, tabs, task_list, theme
-from .api.endpoints import build_api, configure_mcp
+from .endpoints import build_api, configure_mcp
 from .i18n import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
 from .panel import Panel, cancellable_tasks, drop_hidden_progress, join_events

@@ -1,16 +1,24 @@
-"""Components shared by several tabs: uploads, samples, Cancel, downloads, model selectors, and pushing a model to the Hub."""
+"""Components that several tabs use, and forms: settings that a dataclass declares, drawn as one component, and their values read back.
+
+A form is *one* component, a ``fields`` view, so that an event sends and fills one value however many settings there are. The value is
+JSON: ``items`` (controls and groups of them) and ``values`` (name → value). The browser sends it with each edit (event ``input``) and as
+an input of other events. An answer that :func:`answer_form` made from the value leaves alone what the user has edited since it was sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
 from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _, capitalize
+from ..registry import Field
 from .handlers import handle_errors
 from .panel import Panel
 from .sessions.tasks import TASKS, session_id
@@ -18,6 +26,9 @@ from .state import is_own_model
 from .views import Update, Value, props, to_json, view
 
 if TYPE_CHECKING:
+    import gradio as gr
+
+    from ..data.corpus import Corpus
     from ..data.samples import Sample
     from .page import Page
 
@@ -171,3 +182,94 @@ class PushPanel:
         panel = Panel(self.page, pushed_model=pushed_model, repository=self.repository, private=self.private, note=self.note)
         panel.on(self.button.click, push_model, output="note", task=self._task, progress_on="note")
         pushed_model.change(lambda: None, None, self.note, api_visibility="private", show_progress="hidden")
+
+
+# Labels of the empty choice, if it does not mean the model's own value.
+_BLANK = {"accept_alarm": "none: stop and ask"}
+_MAX_STOPS = 200  # of a slider; a wider range is typed
+
+
+def form_key(*values: object) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
+
+
+def form_provenance(form: str, key: str, words: str, button: str, corpus: Corpus | None = None, theirs: Sequence[str] = ()) -> Value:
+    """Describe what a result was made with, if its models are chosen in a form of its own rather than in the header.
+
+    Args:
+        form: name of a ``form`` view, whose value has ``key`` as long as the form is unchanged.
+        words: description; theirs: names in it that are not translated.
+        button: id of the button that makes the result again.
+        corpus: the selected corpus, if the result depends on it.
+    """
+    digest = "" if corpus is None else corpus.digest
+    return {"model": "", "corpus": digest, "form": form, "key": key, "words": words, "again": button, "theirs": list(theirs)}
+
+
+def format_number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def to_control_value(field: Field, value: object) -> object:
+    """Return a value as the control of a field holds it. Typed numbers are text until they are parsed."""
+    return value if field.type in (bool, str) or _has_slider(field) else format_number(value)
+
+
+def _has_slider(field: Field) -> bool:
+    return bool(field.min is not None and field.max is not None and field.step and (field.max - field.min) / field.step <= _MAX_STOPS)
+
+
+def describe_control(field: Field, *, name: str = "", **properties: object) -> Value:
+    """Return an item of a form that edits a field; ``name`` and ``properties`` are used instead of the field's own."""
+    blank = _BLANK.get(field.name, "as the model has it")
+    choices = [[choice or blank, choice] for choice in field.choices]
+    words = field.name.replace("_", " ")
+    item = {"name": name or field.name, "label": capitalize(words), "info": field.help, "choices": choices, **properties}
+    if field.type is bool:
+        return {**item, "kind": "checkbox"}
+    if item["choices"]:
+        return {**item, "kind": "choice"}
+    if _has_slider(field):
+        return {**item, "kind": "slider", "min": field.min, "max": field.max, "step": field.step}
+    return {**item, "kind": "text"}
+
+
+def radio(item: Value) -> Value:
+    return {**item, "kind": "radio"}
+
+
+def group(items: Sequence[Value], *, name: str = "", title: str = "", row: bool = False, visible: bool = True) -> Value:
+    """Return items that belong together, in an accordion if they have a title, or side by side in a row."""
+    return {"kind": "group", "name": name, "title": title, "row": row, "visible": visible, "items": list(items)}
+
+
+def form_view(prefix: str, items: Sequence[Value], values: Mapping[str, object]) -> Value:
+    """Return the value of a ``fields`` view; the controls' ids are ``prefix``, ``-`` and the name."""
+    return to_json({"prefix": prefix, "items": list(items), "values": dict(values)})  # type: ignore[no-any-return]
+
+
+def form(value: Value, *, elem_id: str) -> gr.HTML:
+    return view("fields", value, elem_id=elem_id)
+
+
+def form_values(form: object) -> dict[str, Any]:
+    """Return the values of a form that the browser sent, by name; :func:`parse_values` checks them."""
+    values = form.get("values") if isinstance(form, Mapping) else None
+    return dict(values) if isinstance(values, Mapping) else {}
+
+
+def answer_form(sent: object, new: Value) -> Value:
+    """Return ``new`` as the answer to an edit of the form ``sent``: what was edited meanwhile stays as the user has it."""
+    return {**new, "revision": sent.get("revision")} if isinstance(sent, Mapping) else new
+
+
+def parse_values(fields: Iterable[Field], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Parse and check the values of some fields, named with a prefix in ``values``; raise StudioError if a field refuses its value."""
+    found = {}
+    for field in fields:
+        name = f"{prefix}{field.name}"
+        if name not in values:
+            raise StudioError(_("{name} is missing", name=field.name), "reload the page")
+        value = values[name]
+        found[field.name] = field.parse(value.strip() if isinstance(value, str) else value)
+    return found

@@ -28,7 +28,7 @@ a component is an error when the page is built. Special parameters:
 To add a tab, create ``tabs/NAME.py``, or ``tabs/NAME/`` with ``view.py`` and ``handlers.py``; the first has ``TITLE``, ``ORDER`` and
 ``build(studio, page)``, which draws the components. Tabs never import each other: what one hands to another is in :mod:`.state`. No
 event may have more than :data:`MAX_COMPONENTS` inputs or outputs: the values of a longer form are one component
-(:func:`.forms.form`, which the browser edits as a whole).
+(:func:`.components.form`, which the browser edits as a whole).
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ _FORM_HOST = """(value) => {
 
 def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Page) -> None:
     from sbert_studio.registry import Field
-    from sbert_studio.ui import forms
+    from sbert_studio.ui import components as forms
 
     fields = [
         Field("rate", str, "", ""),
@@ -212,7 +212,10 @@ def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Pag
         Field("loss", str, "a", "", choices=("a", "b")),
         Field("on", bool, True, ""),
     ]
-    items = [*map(forms.describe_control, fields[:3]), forms.group([forms.describe_control(fields[3])], name="more", visible=True)]
+    items = [
+        *map(forms.describe_control, fields[:3]),
+        forms.group([forms.describe_control(fields[3])], name="more", visible=True),
+    ]
     value = forms.form_view("x", items, {field.name: field.default for field in fields})
     page = empty_page
     page.goto("about:blank")

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.data.doctor.context import CheckContext, fold_text, fold_texts
 from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose
 from sbert_studio.data.doctor.fixes import apply_all_fixes, apply_fix, remove_markup
-from sbert_studio.data.doctor.row_checks import check_duplicates
+from sbert_studio.data.doctor.row_checks import CheckContext, check_duplicates, fold_text, fold_texts
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.findings import Finding, Fix
 from sbert_studio.data.loading.table import Table, read_table, table_from_columns

@@ -14,7 +14,7 @@ from tiny_studio import quick, sentences, studio_at, write_pairs
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
 from sbert_studio.services import TrainRequest
-from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui import verbs as api
 
 CLASSES = ("HUM:ind Who", "LOC:city Where", "NUM:count How many")
 

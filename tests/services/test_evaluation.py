@@ -18,7 +18,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
 from sbert_studio.services.questions import OpenQuestionsError
 from sbert_studio.settings import Settings
-from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui import verbs as api
 
 
 @pytest.fixture(scope="module")

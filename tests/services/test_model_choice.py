@@ -16,7 +16,7 @@ from sbert_studio.data.language import count_languages
 from sbert_studio.models.io.bundled import BUNDLED
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
-from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui import verbs as api
 
 CHINESE = ["我的银行卡什么时候到", "今天天气很好", "他在公园里跑步", "怎么申请退款", "手机无法开机"]
 

@@ -14,7 +14,7 @@ from ..schema.content import profile_column
 from ..schema.labels import is_yes
 from ..schema.names import LABEL, SCORE
 from ..schema.numbers import mixes_percentages, number_form, numbers_of, parse_number
-from .context import CheckContext
+from .row_checks import CheckContext
 
 _MIN_ROWS, _FEW_ROWS = 8, 100
 _MAX_IMBALANCE = 10  # maximum ratio of the most common class to a rare class

@@ -31,8 +31,8 @@ from .column_checks import (
     check_swapped_cells,
     check_swapped_columns,
 )
-from .context import CheckContext
 from .row_checks import (
+    CheckContext,
     check_contradictions,
     check_duplicates,
     check_language,

@@ -21,7 +21,7 @@ from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint
 from sbert_studio.services.questions import OpenQuestionsError
 from sbert_studio.settings import Limits
-from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id

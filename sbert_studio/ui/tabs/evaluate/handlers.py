@@ -17,8 +17,7 @@ from ....i18n import _
 from ....services.jobs import BeginPhase
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ....services.questions import OpenQuestionsError, apply_answer
-from ...components import find_sample, samples_of
-from ...forms import form_key, form_provenance
+from ...components import find_sample, form_key, form_provenance, samples_of
 from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store

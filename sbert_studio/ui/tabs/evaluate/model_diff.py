@@ -16,8 +16,7 @@ from ....evaluation.report import natural_frequencies
 from ....i18n import _
 from ....runs.files import RunFiles
 from ....services.model_diff import MAX_QUERIES
-from ...components import cancel_button, download_button
-from ...forms import form_key, form_provenance
+from ...components import cancel_button, download_button, form_key, form_provenance
 from ...handlers import progress_callback
 from ...panel import EventOptions, Panel
 from ...run_view import scores_view

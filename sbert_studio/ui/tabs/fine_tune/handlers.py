@@ -14,8 +14,7 @@ from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....i18n import _
 from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
-from ...components import find_sample, samples_of
-from ...forms import answer_form, form_values
+from ...components import answer_form, find_sample, form_values, samples_of
 from ...handlers import progress_callback, warn
 from ...sessions.language import notify_info
 from ...state import FINE_TUNE, ModelUpdate, TrainingTable

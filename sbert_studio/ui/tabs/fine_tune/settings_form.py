@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....i18n import _
 from ....registry import Field, fields_of
-from ... import forms
+from ... import components
 from ...views import Value
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def displayed_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict
     """
     values: dict[str, object] = {"method": spec.method, "loss": overrides.get("loss", "auto"), "acting": spec.loss}
     for item in spec_fields():
-        values[item.name] = item.parse(forms.to_control_value(item, getattr(spec, item.name)))
+        values[item.name] = item.parse(components.to_control_value(item, getattr(spec, item.name)))
     for item in dict(loss_fields()).get(spec.loss, ()):
         value = spec.loss_params.get(item.name, item.default)
-        values[f"{spec.loss}.{item.name}"] = item.parse(forms.to_control_value(item, value))
+        values[f"{spec.loss}.{item.name}"] = item.parse(components.to_control_value(item, value))
     return values
 
 
@@ -101,47 +101,49 @@ def settings_view(kind: str | None, displayed: Mapping[str, object], sent: Mappi
     acting = known[str(displayed["acting"])] if displayed["acting"] in known else None
     auto = (_("{auto}: {title}", auto=_AUTO[0], title=acting.title), "auto") if acting and displayed["loss"] == "auto" else _AUTO
     offered = [auto, *loss_choices(kind, architecture)[1:]]
-    values = {item.name: forms.to_control_value(item, displayed[item.name]) for item in spec_fields()}
+    values = {item.name: components.to_control_value(item, displayed[item.name]) for item in spec_fields()}
     for name, items in loss_fields():
         values |= {
-            f"{name}.{item.name}": forms.to_control_value(item, displayed.get(f"{name}.{item.name}", item.default)) for item in items
+            f"{name}.{item.name}": components.to_control_value(item, displayed.get(f"{name}.{item.name}", item.default)) for item in items
         }
     values |= {"method": displayed["method"], "loss": displayed["loss"], **(sent or {})}
     if values["loss"] not in {name for _, name in offered}:
         values["loss"] = "auto"
     loss = {"name": "loss", "label": "Loss", "kind": "choice", "choices": [list(one) for one in offered]}
     loss["info"] = acting.summary if acting else _OBJECTIVE_HELP
-    return forms.form_view(_PREFIX, _items(loss, str(displayed["acting"]), str(current.get("method")), architecture), values)
+    return components.form_view(_PREFIX, _items(loss, str(displayed["acting"]), str(current.get("method")), architecture), values)
 
 
 def _items(loss: Value, acting: str, method: str, architecture: str) -> list[Value]:
     fields = {item.name: item for item in spec_fields()}
 
     def controls(*names: str) -> list[Value]:
-        return [forms.describe_control(fields[name]) for name in names]
+        return [components.describe_control(fields[name]) for name in names]
 
     def radio(name: str, label: str) -> Value:
-        return forms.radio(forms.describe_control(fields[name], label=label, choices=[list(one) for one in _CHOICES[name]]))
+        return components.radio(components.describe_control(fields[name], label=label, choices=[list(one) for one in _CHOICES[name]]))
 
     own = [
-        forms.group([forms.describe_control(item, name=f"{name}.{item.name}") for item in items], name=name, visible=name == acting)
+        components.group(
+            [components.describe_control(item, name=f"{name}.{item.name}") for item in items], name=name, visible=name == acting
+        )
         for name, items in loss_fields()
     ]
     placed = ("architecture", "head", "codes", *_BASIC, *_LORA, *_VECTORS)
     advanced = [
-        forms.group([radio("architecture", "Architecture")]),
-        forms.group([radio("head", "Head")], name="of-cross", visible=architecture == "cross"),
-        forms.group(controls("codes"), name="of-poly", visible=architecture == "poly"),
+        components.group([radio("architecture", "Architecture")]),
+        components.group([radio("head", "Head")], name="of-cross", visible=architecture == "cross"),
+        components.group(controls("codes"), name="of-poly", visible=architecture == "poly"),
         loss,
         *own,
-        forms.group(controls(*_LORA), name="of-lora", visible=method == "lora"),
-        forms.group(controls(*_VECTORS), name="of-vectors", visible=architecture != "cross"),
+        components.group(controls(*_LORA), name="of-lora", visible=method == "lora"),
+        components.group(controls(*_VECTORS), name="of-vectors", visible=architecture != "cross"),
         *controls(*(name for name in fields if name not in placed)),
     ]
     return [
-        forms.radio({"name": "method", "label": "Trained weights", "info": "", "choices": _METHODS}),
-        forms.group([forms.describe_control(fields[name], info="") for name in _BASIC], row=True),
-        forms.group(advanced, name="advanced", title="Advanced settings"),
+        components.radio({"name": "method", "label": "Trained weights", "info": "", "choices": _METHODS}),
+        components.group([components.describe_control(fields[name], info="") for name in _BASIC], row=True),
+        components.group(advanced, name="advanced", title="Advanced settings"),
     ]
 
 
@@ -149,7 +151,7 @@ def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object]
     """Return the earlier overrides, and each value of the browser's form that differs from the displayed value."""
     from ....losses import losses_of
 
-    parsed = forms.parse_values(spec_fields(), values)
+    parsed = components.parse_values(spec_fields(), values)
     architecture = str(parsed["architecture"])
     known = losses_of(architecture)
     # The loss was chosen for another architecture.
@@ -168,7 +170,7 @@ def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object]
         for item in own.get(displayed_objective, ()):
             if item.name not in current:
                 overrides.pop(item.name, None)
-    for name, value in forms.parse_values(own.get(acting, ()), values, f"{acting}.").items():
+    for name, value in components.parse_values(own.get(acting, ()), values, f"{acting}.").items():
         default = next(item.default for item in own[acting] if item.name == name)
         if value != displayed.get(f"{acting}.{name}", default):
             overrides[name] = value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ... import forms
+from ... import components
 from ...components import PushPanel, cancel_button, caption, download_button, sample_picker, upload
 from ...panel import Panel
 from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
@@ -88,11 +88,11 @@ def _draw_data(page: Page, panel: Panel) -> None:
 def _draw_form(panel: Panel) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         displayed = settings_form.settings_view(None, settings_form.default_settings())
-        settings = forms.form(displayed, elem_id="tune-settings")
+        settings = components.form(displayed, elem_id="tune-settings")
         name = gr.Textbox(label="Model name", placeholder="(defaults to the file name)", max_lines=1, max_length=80, elem_id="tune-name")
         with gr.Accordion("Track example pairs during training", open=False, elem_id="tune-pinned") as section:
             caption(_PINS_HELP)
-            pins = forms.form(pins_form(), elem_id="tune-pin-form")
+            pins = components.form(pins_form(), elem_id="tune-pin-form")
             more = gr.Button("Another pair", size="sm", elem_id="tune-pin-more", elem_classes=["sb-pin-more"])
         questions = view("questions", elem_id="tune-questions")
         with gr.Row(elem_classes=["sb-buttons"]):

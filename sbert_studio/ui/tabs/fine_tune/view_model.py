@@ -11,7 +11,7 @@ from ....errors import describe_rows
 from ....i18n import _, capitalize, join, ngettext, to_sentence
 from ....services.training_plan import describe_row_reports
 from ....training.events import MAX_PAIRS
-from ...forms import answer_form, form_view, group
+from ...components import answer_form, form_view, group
 from ...state import ModelUpdate
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json
 from . import settings_form

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ....errors import StudioError
 from ....i18n import _, join, to_sentence
 from ....losses import loss_title
-from ...forms import format_number
+from ...components import format_number
 from ...page import Page
 from ...panel import Selection
 from ...run_view import FollowedRun, base_model_title, describe_method, read_run, scores_view, write_run_zip

@@ -13,7 +13,7 @@ from ....i18n import _
 from ....models.static import LEARNERS, WEIGHTINGS
 from ....registry import Field, fields_of
 from ....services.static_embeddings import STATIC, FitOptions
-from ... import forms
+from ... import components
 from ...components import find_sample, samples_of
 from ...page import Page
 from ...panel import Selection
@@ -74,11 +74,11 @@ def choose_sample(selection: Selection) -> tuple[str, Value] | None:
 
 
 def change_form(page: Page, form: object) -> Value:
-    return forms.answer_form(form, embeddings_form(page.studio, forms.form_values(form)))
+    return components.answer_form(form, embeddings_form(page.studio, components.form_values(form)))
 
 
 def start(page: Page, owner: object, form: object, chosen_file: str | None, model: str | None) -> TrainingView:
-    values = forms.form_values(form)
+    values = components.form_values(form)
     file = chosen_file or (None if values.get("kind") == STATIC else str(samples()[0].path))
     start_training(page, owner, values, file, model)
     return show_training(page, owner)
@@ -139,25 +139,27 @@ def embeddings_form(studio: Studio, values: Mapping[str, object] | None = None) 
     summary = _DISTILLATION_HELP if kind == STATIC else LEARNERS[kind].summary if kind in LEARNERS else _PRETRAINED_HELP
     weightings = [[_WEIGHTING_TITLES[name], name] for name in reversed(WEIGHTINGS)]
     weights = [
-        forms.describe_control(_WEIGHTING, label="Weights", choices=weightings),
-        forms.describe_control(_COMMON, label="Common components"),
+        components.describe_control(_WEIGHTING, label="Weights", choices=weightings),
+        components.describe_control(_COMMON, label="Common components"),
     ]
     settings = [
-        forms.group(
-            [forms.describe_control(field, name=f"{name}-{field.name}") for field in kind_fields(name)], name=name, visible=name == kind
+        components.group(
+            [components.describe_control(field, name=f"{name}-{field.name}") for field in kind_fields(name)],
+            name=name,
+            visible=name == kind,
         )
         for name in names
     ]
-    settings.append(forms.group(weights, name="weights", visible=has_weighting(kind)))
+    settings.append(components.group(weights, name="weights", visible=has_weighting(kind)))
     items = [
         {"kind": "choice", "name": "kind", "label": "Type", "info": summary, "choices": [list(choice) for choice in choices]},
-        forms.group(settings, name="settings", title="Settings"),
+        components.group(settings, name="settings", title="Settings"),
         {"kind": "text", "name": "name", "label": "Model name", "info": "", "placeholder": "(defaults to the file name)"},
     ]
     defaults: dict[str, object] = {"kind": kind, "name": "", "weighting": _WEIGHTING.default, "common": _COMMON.default}
     for name in names:
-        defaults |= {f"{name}-{field.name}": forms.to_control_value(field, field.default) for field in kind_fields(name)}
-    return forms.form_view(PREFIX, items, {**defaults, **(values or {}), "kind": kind})
+        defaults |= {f"{name}-{field.name}": components.to_control_value(field, field.default) for field in kind_fields(name)}
+    return components.form_view(PREFIX, items, {**defaults, **(values or {}), "kind": kind})
 
 
 def start_training(page: Page, owner: object, values: Mapping[str, Any], file: str | None, model: str | None) -> JobView:
@@ -166,14 +168,14 @@ def start_training(page: Page, owner: object, values: Mapping[str, Any], file: s
         raise StudioError(_("unknown static embedding type {kind}", kind=kind), "choose one from the list")
     if file is None and kind != STATIC:
         raise StudioError("there are no texts to train on", "choose a file or a sample")
-    settings = forms.parse_values(kind_fields(kind), values, f"{kind}-")
+    settings = components.parse_values(kind_fields(kind), values, f"{kind}-")
     visitor = page.visitor(owner)
     title = str(values.get("name") or "").strip()[:MAX_NAME] or _default_name(studio, kind, file, model)
     if kind == STATIC:
         work = partial(studio.static_embeddings.distill, model or None, dim=settings["dim"], vocabulary=file)
     else:
         learner = _SERVICE_NAMES.get(kind, kind)
-        weights = forms.parse_values((_WEIGHTING, _COMMON), values) if has_weighting(kind) else {"weighting": None, "common": 0}
+        weights = components.parse_values((_WEIGHTING, _COMMON), values) if has_weighting(kind) else {"weighting": None, "common": 0}
         studio.static_embeddings.get_learner(learner, settings)
         work = partial(studio.static_embeddings.fit, str(file), learner, options=FitOptions(**weights, settings=settings))
     return studio.embedding_jobs.submit(visitor, title, lambda begin: work(name=title, owner=visitor, begin_phase=begin))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ...components import PushPanel, download_button, sample_picker, upload
-from ...forms import form
+from ...components import PushPanel, download_button, form, sample_picker, upload
 from ...panel import Panel
 from ...run_view import use_model
 from ...state import compare_with_base, next_runs_version

@@ -12,7 +12,7 @@ from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import to_sentence
 from sbert_studio.services import TrainRequest
-from sbert_studio.ui.api import verbs as api
+from sbert_studio.ui import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.run_view import FollowedRun

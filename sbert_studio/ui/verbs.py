@@ -13,20 +13,20 @@ from typing import Annotated
 
 from pydantic import computed_field
 
-from ...data.doctor.diagnosis import Diagnosis
-from ...data.row_report import RowReport
-from ...data.schema.roles import SchemaOverrides, parse_overrides
-from ...errors import StudioError, is_valid_utf8
-from ...evaluation.report import Report
-from ...runs.run import Run
-from ...serialization import JsonResult, doc
-from ...services import Studio
-from ...services.leaderboard import LOCAL_OWNER
-from ...services.questions import OpenQuestionsError, describe_answers
-from ...services.questions import parse_overrides as typed
-from ...services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
-from ...services.training_plan import TrainRequest
-from ..page import Page
+from ..data.doctor.diagnosis import Diagnosis
+from ..data.row_report import RowReport
+from ..data.schema.roles import SchemaOverrides, parse_overrides
+from ..errors import StudioError, is_valid_utf8
+from ..evaluation.report import Report
+from ..runs.run import Run
+from ..serialization import JsonResult, doc
+from ..services import Studio
+from ..services.leaderboard import LOCAL_OWNER
+from ..services.questions import OpenQuestionsError, describe_answers
+from ..services.questions import parse_overrides as typed
+from ..services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
+from ..services.training_plan import TrainRequest
+from .page import Page
 
 Verb = Callable[..., JsonResult]
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
@@ -134,7 +134,7 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:
         cosine and dot product (larger is more similar), Euclidean and Manhattan distance (smaller is more similar); notes if the
         model was not trained on the language of the texts; the model that was used.
     """
-    from ...data.language import count_languages
+    from ..data.language import count_languages
 
     return studio.similarity.compare(a, b, model or studio.languages.default_model(count_languages([a, b])))
 
@@ -190,8 +190,8 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
         points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
         and model as in /search.
     """
-    from ...explore.clusters import MAX_CLUSTERS, ClusterParams
-    from ...explore.projection import ProjectionParams
+    from ..explore.clusters import MAX_CLUSTERS, ClusterParams
+    from ..explore.projection import ProjectionParams
 
     digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
     if not _DIGITS.fullmatch(digits) or len(digits) > _MAX_DIGITS or int(digits) > MAX_CLUSTERS:

@@ -23,16 +23,16 @@ from gradio.utils import get_upload_folder
 from gradio_client import Client, handle_file
 from gradio_client.client import Job
 
-from ...data.loading.formats import SUFFIXES
-from ...errors import StudioError, is_valid_utf8
-from ...progress import StoppedError
-from ..components import FILE_TYPES
-from ..handlers import log_unexpected
-from ..page import Page
-from ..sessions.middleware import MCP_ADDRESS, MCP_HEADER, signed
-from ..sessions.streams import ABANDONED
-from ..sessions.tasks import TASKS
-from ..sessions.uploads import UploadLedger, max_message_size
+from ..data.loading.formats import SUFFIXES
+from ..errors import StudioError, is_valid_utf8
+from ..progress import StoppedError
+from .components import FILE_TYPES
+from .handlers import log_unexpected
+from .page import Page
+from .sessions.middleware import MCP_ADDRESS, MCP_HEADER, signed
+from .sessions.streams import ABANDONED
+from .sessions.tasks import TASKS
+from .sessions.uploads import UploadLedger, max_message_size
 from .verbs import Verb, check, draw_map, evaluate, mine, resume, run, search, similarity, stop, train
 
 _VERBS: dict[str, Verb] = {

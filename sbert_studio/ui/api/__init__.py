@@ -1,1 +1,0 @@
-"""Named API endpoints, for gradio_client and MCP."""
