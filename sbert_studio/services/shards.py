@@ -13,6 +13,7 @@ from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..evaluation.evaluate import choose_task
 from ..evaluation.report import Report
+from ..evaluation.tasks.base import SimilarityTask
 from ..i18n import _
 from ..models.base import require_finite_vectors
 from ..models.prompts import Role
@@ -194,7 +195,7 @@ class ShardService(Service):
 
         sources = find_sources(path)
         chosen, found = choose_task(table := sample_rows(sources), task, None)
-        if not chosen.by_similarity:
+        if not isinstance(chosen, SimilarityTask):
             raise StudioError(
                 _("{name} cannot be evaluated on shards", name=chosen.name), "give pairs with a score or label, or leave out --engine"
             )
@@ -207,7 +208,7 @@ class ShardService(Service):
         targets, scores = gather_scores(folder, done.receipts)
         if not len(targets):
             raise StudioError("no row contains a pair that can be evaluated", "check the columns of the files")
-        report = chosen.evaluate_similarities(targets, scores, encoder.similarity_name)
+        report = chosen.evaluate_similarities(scores, targets, encoder.similarity_name)
         left_out = sum(receipt.left_out for receipt in done.receipts)
         notes: tuple[str, ...] = ()
         if left_out:

@@ -92,17 +92,6 @@ def _interval(scores: Mapping[str, Any], drawn: np.ndarray, folds: Sequence[Fold
     return percentile_interval(drawn)
 
 
-def nested_score(candidates: Sequence[Sequence[float]], rows: Sequence[int]) -> float:
-    """Return the score over all folds if each fold uses the candidate that is best on the other folds.
-
-    Args:
-        candidates: scores of each candidate in the k folds.
-        rows: rows of each fold.
-    """
-    scores = np.asarray(candidates, np.float64)
-    return float(np.average(scores[_choose_by_other_folds(scores, rows), np.arange(len(rows))], weights=rows))
-
-
 def nested_evaluation(
     tried: Sequence[Sequence[FoldScores]], untuned: Sequence[np.ndarray | None] = (), *, or_untuned: bool = True
 ) -> dict[str, Any]:

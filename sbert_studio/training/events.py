@@ -229,12 +229,6 @@ def rename_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "first": rename_settings(found["first"])} if isinstance(found.get("first"), Mapping) else found
 
 
-def event_fields(name: str) -> dict[str, str]:
-    """Return the fields of an event type with their Python types; empty for an unknown type."""
-    kind = _TYPES.get(name)
-    return {} if kind is None else {item.name: str(item.type) for item in dataclasses.fields(kind)}
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}

@@ -26,7 +26,7 @@ from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training import evaluator
 from sbert_studio.training.alarms import check_below_chance
 from sbert_studio.training.blend import set_strength
-from sbert_studio.training.crossval import FoldScores, nested_score, pool_folds
+from sbert_studio.training.crossval import FoldScores, pool_folds
 from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.evaluator import Evaluator, hold_out
 from sbert_studio.training.events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Started, to_json
@@ -197,12 +197,6 @@ def test_folds_of_texts_with_a_category_tell_an_interval_with_a_width(tmp_path: 
     outcome = run(small_spec(loss="supcon", epochs=1), tmp_path, examples=examples)
     low, high = outcome.after["interval"]
     assert outcome.after["score"] == pytest.approx(1) and low < 0.98 < high
-
-
-def test_a_choice_is_also_scored_on_rows_that_did_not_choose() -> None:
-    """The first is best in the one fold, the second in the other: each is chosen where it does badly."""
-    assert nested_score([[0.9, 0.1], [0.2, 0.8]], [10, 30]) == pytest.approx((0.2 * 10 + 0.1 * 30) / 40)
-    assert nested_score([[0.5, 0.6], [0.7, 0.8]], [10, 10]) == pytest.approx(0.75)
 
 
 @pytest.mark.slow

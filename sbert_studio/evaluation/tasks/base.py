@@ -21,6 +21,7 @@ from ...data.schema.roles import Kind, Roles
 from ...errors import StudioError, describe_rows
 from ...i18n import _, join
 from ...registry import Registry
+from ..encoding import similarities
 from ..report import SIMILARITY_KEY
 
 if TYPE_CHECKING:
@@ -158,9 +159,8 @@ class Task(ABC):
         ranks_candidates: True if pair scorers with candidate vectors (poly-encoders) can be evaluated nevertheless.
         sorts_pairs: True if the task is for pair scorers that predict classes, not scores.
         pools: True if the literature also evaluates the rows of several files as one set ("all").
-        uses_reference: True if texts are compared with labelled reference texts, if available.
-        by_similarity: True if only the similarity of each pair matters (see :meth:`evaluate_similarities`).
-        learns: True if it trains on labelled rows, if available (see :meth:`train_and_evaluate`).
+        uses_reference: True if texts are compared with labelled reference texts when there are any.
+        learns: True if it trains on labelled rows when there are any (see :meth:`train_and_evaluate`).
         reference_help: help text for such rows.
     """
 
@@ -173,7 +173,6 @@ class Task(ABC):
     needs_vectors: ClassVar[bool] = False
     ranks_candidates: ClassVar[bool] = False
     sorts_pairs: ClassVar[bool] = False
-    by_similarity: ClassVar[bool] = False
     pools: ClassVar[bool] = False
     uses_reference: ClassVar[bool] = False
     learns: ClassVar[bool] = False
@@ -197,12 +196,6 @@ class Task(ABC):
             reference: labelled reference texts, for tasks with ``uses_reference``.
             by: the model's similarity function (``Encoder.similarity_name``); classification tasks use cosine.
         """
-
-    def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
-        """Evaluate the similarity of each pair against (n,) targets, for tasks with ``by_similarity``."""
-        raise StudioError(
-            _("{name} needs more than the similarity of two texts", name=self.name), "evaluate it on pairs with a score or a label"
-        )
 
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
@@ -327,6 +320,17 @@ def require_order(roles: Roles) -> None:
 
 
 TASK_REGISTRY: Registry[Task] = Registry("evaluation")
+
+
+class SimilarityTask(Task):
+    """Task on pairs of which only the similarity matters."""
+
+    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
+        return self.evaluate_similarities(similarities(encoded.vectors[0], encoded.vectors[1]), encoded.targets, by)
+
+    @abstractmethod
+    def evaluate_similarities(self, values: Mapping[str, np.ndarray], targets: np.ndarray, by: str = "cosine") -> Report:
+        """Evaluate by (n,) similarities of each measure and (n,) targets; ``by`` is the main measure."""
 
 
 class TextTask(Task):

@@ -13,7 +13,7 @@ from ..answers import prediction_kind, predictions_from_labels, predictions_from
 from ..bootstrap import MAX_BOOTSTRAP_ROWS, bootstrap_mean, bootstrap_scores, percentile_interval, share_interval
 from ..encoding import MEASURES, similarities
 from ..report import Report, similarity_entry
-from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, require_order
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, SimilarityTask, Task, require_order
 
 if TYPE_CHECKING:
     from ...data.examples import Examples
@@ -123,7 +123,7 @@ def _ranking(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @TASK_REGISTRY.register("pairs")
-class PairTask(Task):
+class PairTask(SimilarityTask):
     """Ranking and best threshold."""
 
     order = 2
@@ -131,7 +131,6 @@ class PairTask(Task):
     help = "Average precision of each similarity, and accuracy and F1 at the best threshold on these rows."
     kinds = ("labelled_pairs",)
     main = ("cosine", "average_precision")
-    by_similarity = True
 
     def fits(self, shape: DataShape) -> bool:
         """Fit two ordered classes, or any two classes for a model that scores pairs."""
@@ -147,10 +146,7 @@ class PairTask(Task):
             )
         require_order(roles)
 
-    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
-        return evaluate_pairs(encoded.vectors[0], encoded.vectors[1], encoded.targets, by)
-
-    def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
+    def evaluate_similarities(self, values: Mapping[str, np.ndarray], targets: np.ndarray, by: str = "cosine") -> Report:
         return evaluate_pair_similarities(values, targets, by)
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:

@@ -12,7 +12,7 @@ from ..answers import average_ranks, prediction_kind, predictions_from_scores
 from ..bootstrap import MAX_BOOTSTRAP_ROWS, average_bootstraps, bootstrap_mean, bootstrap_scores, percentile_interval, resample_subset
 from ..encoding import similarities
 from ..report import Report, similarity_entry
-from .base import TASK_REGISTRY, DataShape, EncodedExamples, Task, require_order
+from .base import TASK_REGISTRY, DataShape, EncodedExamples, SimilarityTask, Task, require_order
 
 if TYPE_CHECKING:
     from ...data.examples import Examples
@@ -121,7 +121,7 @@ def _weighted_pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
 
 
 @TASK_REGISTRY.register("sts")
-class STSTask(Task):
+class STSTask(SimilarityTask):
     """Rank and linear correlation with human scores."""
 
     order = 1
@@ -130,7 +130,6 @@ class STSTask(Task):
     kinds = ("scored_pairs", "labelled_pairs")
     main = ("cosine", "spearman")
     pools = True
-    by_similarity = True
 
     def fits(self, shape: DataShape) -> bool:
         """Fit scores, and three or more classes in order of similarity (contradiction, neutral, entailment)."""
@@ -144,10 +143,7 @@ class STSTask(Task):
         """Return both correlations of every similarity."""
         return {name: {each: own[each] for each in _CORRELATIONS} for name, own in scores.items() if isinstance(own, Mapping)}
 
-    def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
-        return evaluate_sts(encoded.vectors[0], encoded.vectors[1], encoded.targets, by)
-
-    def evaluate_similarities(self, targets: np.ndarray, values: Mapping[str, np.ndarray], by: str = "cosine") -> Report:
+    def evaluate_similarities(self, values: Mapping[str, np.ndarray], targets: np.ndarray, by: str = "cosine") -> Report:
         return evaluate_sts_similarities(values, targets, by)
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:

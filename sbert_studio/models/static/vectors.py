@@ -9,7 +9,6 @@ import sys
 import zlib
 from array import array
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
@@ -292,27 +291,6 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
             ),
             _AGAIN,
         )
-
-
-def nearest_words(vectors: WordVectors, word: str, k: int = 10) -> list[tuple[str, float]]:
-    """Return the ``k`` words with the largest cosine to ``word``, nearest first, ties by frequency."""
-    index = vectors.tokens.index(word.strip())
-    if index is None:
-        close = get_close_matches(word.strip().lower(), vectors.words[:_SPELLED], n=3)
-        raise StudioError(
-            _("the word {word} is not among the {vectors} of {name}", word=repr(word), vectors=f"{len(vectors):,}", name=vectors.name),
-            _("try {close}", close=", ".join(close)) if close else "try another word",
-        )
-    blocks = [_cosines(vectors.matrix[begin : begin + _BLOCK], vectors.matrix[index]) for begin in range(0, len(vectors), _BLOCK)]
-    cosines = np.concatenate(blocks)
-    cosines[index] = -np.inf
-    best = np.argsort(-cosines, kind="stable")[: max(0, min(k, len(vectors) - 1))]
-    return [(vectors.words[found], float(cosines[found])) for found in best]
-
-
-def _cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
-    return np.asarray((rows @ vector) / np.where(lengths > 0, lengths, 1), np.float64)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ import pytest
 from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.tasks.sts import spearman
 from sbert_studio.models.static.glove import GloVe
-from sbert_studio.models.static.vectors import VECTOR_PACKAGES, WordVectors, is_package_installed, load_pretrained, nearest_words
+from sbert_studio.models.static.vectors import VECTOR_PACKAGES, WordVectors, is_package_installed, load_pretrained
 from sbert_studio.models.static.weighting import common_components, removal_transform, word_weights
+
+from .texts import nearest_words
 
 pytestmark = pytest.mark.skipif(not is_package_installed("glove-6B-50d"), reason=f"needs {VECTOR_PACKAGES['glove-6B-50d'].requirement}")
 
@@ -41,7 +43,7 @@ def test_the_packaged_table_holds_the_commonest_words_first() -> None:
     assert whole.matrix.shape == (400_000, 50) and whole.words[:4] == ("the", ",", ".", "of") and whole.tokens.lowercase
     # The first line of glove.6B.50d.txt.
     np.testing.assert_allclose(whole.matrix[0, :4], [0.418, 0.24968, -0.41242, 0.1217], atol=1e-6)
-    assert {"queen", "prince"} <= {word for word, _ in nearest_words(whole, "king", 5)}
+    assert {"queen", "prince"} <= set(nearest_words(whole, "king", 5))
     assert load_pretrained("glove-6B-50d", most=10).words == whole.words[:10]
 
 

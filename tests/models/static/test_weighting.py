@@ -8,7 +8,7 @@ import pytest
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static.distill import build_average_encoder
 from sbert_studio.models.static.tokens import split_words
-from sbert_studio.models.static.vectors import WordVectors, nearest_words
+from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.static.weighting import TfIdf, common_components, frequencies, removal_transform, sif, word_weights
 from sbert_studio.progress import StoppedError, stoppable
 
@@ -122,16 +122,3 @@ def test_no_more_components_than_the_vectors_span() -> None:
     assert common_components(np.zeros((5, 3))).shape == (3, 0)
     np.testing.assert_array_equal(removal_transform(common_components(np.zeros((5, 3))))[0], np.eye(3))
     assert common_components(np.outer(np.arange(4.0), [1, 2, 2]), 2).shape == (3, 1)
-
-
-def test_neighbours_stand_by_cosine() -> None:
-    found = nearest_words(_table(), "Cat!", 9)
-    assert [word for word, _ in found] == ["kitten", "car", "nothing"]
-    assert [cosine for _, cosine in found] == pytest.approx([2 / np.hypot(2, 0.1), 0, 0], abs=1e-6)
-    assert len(nearest_words(_table(), "car", 1)) == 1
-
-
-def test_an_unknown_word_is_told_with_one_spelled_like_it() -> None:
-    with pytest.raises(StudioError, match="'kiten'") as caught:
-        nearest_words(_table(), "kiten")
-    assert "kitten" in caught.value.hint

@@ -13,11 +13,10 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static import LEARNERS
-from sbert_studio.models.static.vectors import nearest_words
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import parse_params
 
-from .texts import FOOD, SEA, two_worlds
+from .texts import FOOD, SEA, nearest_words, two_worlds
 
 BOTH = pytest.mark.parametrize("name", ["skip_gram", "cbow"])
 
@@ -33,7 +32,7 @@ def test_words_of_one_world_are_neighbours_and_the_seed_decides(name: str) -> No
     texts, learner = two_worlds(), _learner(name)
     first = learner.learn(texts)
     for world in (FOOD, SEA):
-        assert {word for word, _ in nearest_words(first, world[0], 5)} == set(world[1:])
+        assert set(nearest_words(first, world[0], 5)) == set(world[1:])
     np.testing.assert_array_equal(first.matrix, learner.learn(texts).matrix)
     assert not np.array_equal(first.matrix, learner.learn(texts, seed=13).matrix)
 
@@ -84,7 +83,7 @@ def test_it_can_be_stopped_within_an_epoch_and_leaves_no_thread() -> None:
 def test_a_text_longer_than_gensim_reads_is_learned_whole() -> None:
     text = " ".join(["bread soup"] * 5_000 + ["ship wave"] * 5_000)
     learned = _learner("skip_gram").learn([text])
-    found = dict(nearest_words(learned, "ship", 3))
+    found = nearest_words(learned, "ship", 3)
     assert found["wave"] > max(found["bread"], found["soup"])
 
 
