@@ -25,6 +25,10 @@ _CONTEXT.set_forkserver_preload(
 )
 
 
+# Root without its capabilities may write only what the permissions of the files let their owner write, as anybody else.
+UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+
+
 @dataclass
 class Child:
     """A running process.

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from processes import UNPRIVILEGED
 from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-# Root without its capabilities may write only what the permissions of the files let their owner write, as anybody else.
-UNPRIVILEGED = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
 
 
 def test_the_front_matter_is_that_of_this_app() -> None:

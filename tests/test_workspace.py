@@ -1,13 +1,29 @@
-"""Folders that are put in place whole, by several programs at once."""
+"""The data folder, and folders that are put in place whole, by several programs at once."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
+from processes import UNPRIVILEGED
 
 from sbert_studio.workspace import _replace_folder, atomic_folder, file_name
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("name", "words"), [("file/home", "cannot be made: Not a directory"), ("locked", "is not writable")])
+def test_a_home_folder_that_cannot_be_written_is_told_with_what_to_set(tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "locked").mkdir(mode=0o555)
+    environ = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / name)}
+    command = [*UNPRIVILEGED, sys.executable, "-m", "sbert_studio", "runs"]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"the data folder {tmp_path / name} {words}" in done.stderr and "set SBERT_STUDIO_HOME" in done.stderr
 
 
 def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:

@@ -66,6 +66,47 @@ def test_no_pair_appears_twice_in_either_order(name: str) -> None:
     assert max(pairs.values()) == 1 and all(len(pair) == 2 for pair in pairs)
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "classes", "least", "most"),
+    [
+        ("support_requests.csv", 1, 12, 20, 520),
+        ("support_requests.csv", 2, 3, 100, 520),
+        ("chinese_messages.csv", 1, 6, 12, 12),
+        ("nli_pairs.csv", 2, 3, 70, 80),
+    ],
+)
+def test_classes_are_balanced(name: str, column: int, classes: int, least: int, most: int) -> None:
+    sizes = Counter(row[column] for row in rows_of(name))
+    assert len(sizes) >= classes and least <= min(sizes.values()) and max(sizes.values()) <= most
+
+
+def words(text: str) -> list[str]:
+    """The words, or the characters of Chinese texts."""
+    return re.findall(r"[\u4e00-\u9fff]|[a-z0-9']+", text.lower())
+
+
+@pytest.mark.parametrize("name", ["scored_pairs.csv", "chinese_pairs.csv"])
+def test_scores_cover_the_scale_and_are_not_word_overlap(name: str) -> None:
+    rows = [(set(words(a)), set(words(b)), float(score)) for a, b, score in rows_of(name)]
+    fifths = Counter(min(int(score), 4) for _, _, score in rows)
+    assert len(fifths) == 5 and min(fifths.values()) >= 0.12 * len(rows)
+    assert sum(score < 2 and len(a & b) >= 0.6 * len(a | b) for a, b, score in rows) >= 10
+    assert sum(score >= 4 and len(a & b) <= 0.2 * len(a | b) for a, b, score in rows) >= 10
+
+
+@pytest.mark.parametrize("name", [*FILES, "questions.txt"])
+def test_texts_are_not_filled_in_templates_and_chinese_is_simplified(name: str) -> None:
+    is_chinese = name.startswith("chinese")
+    length = 10 if is_chinese else 6  # a Chinese word has about one and a half characters
+    phrases: Counter[tuple[str, ...]] = Counter()
+    for text in texts_of(name):
+        found = words(text)
+        phrases.update({tuple(found[at : at + length]) for at in range(len(found) - length + 1)})
+        if is_chinese:
+            assert CHINESE.search(text) and not set(text) & set(",;:!?()這個們說時來過還沒會對開問間長車東買賣錢學書電話氣點讓請與為國")
+    assert {" ".join(key): count for key, count in phrases.items() if count > 3} == {}
+
+
 def test_the_index_lists_every_file_once() -> None:
     entries = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
     assert all(set(entry) == {"id", "title", "kind", "file", "description", "language"} for entry in entries)

@@ -202,6 +202,23 @@ def test_nothing_ends_the_thread_that_trains(studio: Studio, tmp_path: Path, mon
         assert ended(studio, run).status == "finished"
 
 
+def test_a_run_whose_thread_cannot_start_can_be_resumed(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "sbert-studio-runner":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="new thread"):
+        patch.setattr(threading.Thread, "start", refuse)
+        studio.fine_tune.submit(TrainRequest(write_pairs(tmp_path / "pairs.csv", 32), overrides=quick()))
+    (run,) = studio.fine_tune.list_runs()
+    assert run.status == "interrupted" and "resume it" in run.message
+    studio.fine_tune.resubmit(run.id)
+    assert ended(studio, run).status == "finished"
+
+
 def test_a_listener_and_a_log_that_fail_do_not_end_the_run(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fall(*_: object) -> None:
         raise RuntimeError("nobody listens")

@@ -117,6 +117,18 @@ def test_groups_are_never_on_both_sides() -> None:
     assert not set(single.train_rows.groups) & set(single.held.groups)
 
 
+@pytest.mark.slow
+def test_a_run_in_folds_by_group_and_several_seeds_has_a_score_for_each_and_their_spread(tmp_path: Path) -> None:
+    told, spec = Told(), small_spec(folds=3, by_group=True, seeds=2, seed=3, epochs=0.2)
+    outcome = course(spec, tmp_path, told, examples=grouped(), dev=None)
+    plan, ended = plan_members(spec, grouped(), None), told.of(PartEnded)
+    assert [event.title for event in ended] == [member.title for member in plan] and len(plan) == 6
+    assert outcome.after["each"] == [event.after["score"] for event in ended]
+    assert outcome.after["sd"] == pytest.approx(statistics.stdev(outcome.after["each"])) and outcome.before["sd"] > 0
+    held = [json.loads(line) for line in (tmp_path / "held_out.jsonl").read_text().splitlines()]
+    assert len(held) % 20 == 0, "whole groups of twenty rows"
+
+
 def _order(plan: list[Any]) -> list[str]:
     return [member.held.groups[0] for member in plan]
 
