@@ -20,18 +20,12 @@ _WORDS = "cat dog mat park red blue fast slow hello world bank card lost found r
 WORDS = _WORDS.split()
 
 
-def write_model(folder: Path) -> Path:
-    """A sentence-transformers folder of a BERT of 32 dimensions."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
-
-    from sbert_studio.models.card import model_card
-    from sbert_studio.models.io.settings import EncoderConfig
-    from sbert_studio.models.transformer import TransformerEncoder
+def tiny_bert(dropout: float = 0.1) -> tuple[Any, Any]:
+    """The tokenizer and the settings of a BERT of two layers and 32 dimensions."""
+    from transformers import BertConfig, BertTokenizer
 
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)
-    torch.manual_seed(0)
     config = BertConfig(
         vocab_size=len(vocabulary),
         hidden_size=32,
@@ -39,7 +33,23 @@ def write_model(folder: Path) -> Path:
         num_attention_heads=2,
         intermediate_size=64,
         max_position_embeddings=64,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
+    return tokenizer, config
+
+
+def write_model(folder: Path) -> Path:
+    """A sentence-transformers folder of a BERT of 32 dimensions."""
+    import torch
+    from transformers import BertModel
+
+    from sbert_studio.models.card import model_card
+    from sbert_studio.models.io.settings import EncoderConfig
+    from sbert_studio.models.transformer import TransformerEncoder
+
+    tokenizer, config = tiny_bert()
+    torch.manual_seed(0)
     encoder = TransformerEncoder(BertModel(config), tokenizer, EncoderConfig(max_length=64), name="tiny", base="tiny/tiny")
     encoder.save(folder, card=model_card(encoder))
     return folder

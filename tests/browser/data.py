@@ -20,6 +20,16 @@ _TOPICS = {
     "bread": ["how long does bread dough rise", "my sourdough bread is too dense", "which flour makes soft bread", "bread without yeast"],
     "rain": ["will it rain tomorrow", "the weather forecast says heavy rain", "is there a storm coming", "it rained the whole weekend"],
 }
+# Texts with topics, some of them near-duplicates.
+REQUESTS = [
+    ("My card was swallowed by the machine", "card"),
+    ("my card was swallowed by the machine", "loss"),
+    ("My card got swallowed by the machine.", "card"),
+    ("How long does bread dough rise?", "bread"),
+    ("How long does bread dough take to rise?", "bread"),
+    ("Will it rain tomorrow?", "rain"),
+    ("The museum is closed on Mondays", "museum"),
+]
 _TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge"
 WORDS = _TEXT.split()
 

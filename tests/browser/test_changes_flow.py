@@ -7,20 +7,11 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .data import BY_REQUESTS, csv_text
+from .data import BY_REQUESTS, REQUESTS, csv_text
 from .pages import App
 from .pages.evaluate import Changes
 
-ROWS = [
-    ("My card was swallowed by the machine", "card"),
-    ("my card was swallowed by the machine", "loss"),
-    ("My card got swallowed by the machine.", "card"),
-    ("How long does bread dough rise?", "bread"),
-    ("How long does bread dough take to rise?", "bread"),
-    ("Will it rain tomorrow?", "rain"),
-    ("The museum is closed on Mondays", "museum"),
-]
-TEXTS = [(f"{text} {more}".strip(), topic) for text, topic in ROWS for more in ("", "today", "please", "and why")]
+TEXTS = [(f"{text} {more}".strip(), topic) for text, topic in REQUESTS for more in ("", "today", "please", "and why")]
 LONG = "balance_not_updated_after_cheque_or_cash_deposit"
 QUERY = "Where is my card?"
 
@@ -39,7 +30,7 @@ def tune_a_model(app: App) -> None:
     app.search.open()
     app.search.upload("requests.csv", csv_text(("text", "topic"), TEXTS))
     app.fine_tune.open()
-    pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(ROWS, 2))]
+    pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(REQUESTS, 2))]
     app.upload("tune-file", "pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.page.locator("#tune-advanced > button").click()

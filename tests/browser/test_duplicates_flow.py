@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from .data import csv_text
+from .data import REQUESTS, csv_text
 from .pages import App
-
-ROWS = [
-    ("My card was swallowed by the machine", "card"),
-    ("my card was swallowed by the machine", "loss"),
-    ("My card got swallowed by the machine.", "card"),
-    ("How long does bread dough rise?", "bread"),
-    ("How long does bread dough take to rise?", "bread"),
-    ("Will it rain tomorrow?", "rain"),
-    ("The museum is closed on Mondays", "museum"),
-]
 
 # Keep row 4, and in the very moment in which the answer is drawn, before the page knows that its work is done, keep all of the other group.
 _TWO_CLICKS = """() => {
@@ -41,7 +31,7 @@ def bring_a_file_by_the_header(app: App) -> None:
     """The header leads to where a file is taken in."""
     with app.page.expect_file_chooser() as coming:
         app.choose("#corpus", "A file of your own…")
-    content = csv_text(["text", "topic"], ROWS).encode()
+    content = csv_text(["text", "topic"], REQUESTS).encode()
     coming.value.set_files({"name": "requests.csv", "mimeType": "text/csv", "buffer": content})
     expect(app.search.summary.locator("dl")).to_contain_text("7")
     expect(app.corpus_name).to_have_value("requests.csv")
@@ -89,7 +79,7 @@ def download_both_files(app: App) -> None:
     page = app.page
     name, rows = app.download_rows(page.locator("#alike-clean"))
     assert name == "requests clean.csv"
-    assert [row["text"] for row in rows] == [ROWS[place][0] for place in (2, 3, 4, 5, 6)]
+    assert [row["text"] for row in rows] == [REQUESTS[place][0] for place in (2, 3, 4, 5, 6)]
     name, rows = app.download_rows(page.locator("#alike-gone"))
     assert name == "requests removed.csv"
     assert [(row["row"], row["kept_row"]) for row in rows] == [("2", "4"), ("3", "4")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import threading
@@ -133,18 +132,6 @@ def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Cor
     assert len(studio.search.mine(corpus, 3).pairs) == 3
 
 
-@pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
-def test_search_finds_the_text_itself_first_and_no_more_than_was_asked(studio: Studio, corpus: Corpus, mode: str) -> None:
-    query = max(corpus.texts, key=len)
-    found = studio.search.search(corpus, query, 5, mode)  # type: ignore[arg-type]
-    assert found.hits[0].text == query
-    assert len(found.hits) == 5
-    scores = [hit.score for hit in found.hits]
-    assert scores == sorted(scores, reverse=True)
-    hit = found.hits[1]
-    assert (hit.text, hit.line, hit.fields["topic"]) == (corpus.texts[hit.row], hit.row + 2, str(hit.row % 3))
-
-
 def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
     vectors = studio.search.vectors(corpus)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -172,22 +159,6 @@ def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_
     assert again.pairs == exact.pairs and again.to_json()["exact"] is True and again.to_json()["recall"] == 1
 
 
-def test_the_map_has_a_point_for_each_text_and_clusters_that_add_up(studio: Studio, corpus: Corpus) -> None:
-    from sbert_studio.explore.clusters import ClusterParams
-    from sbert_studio.explore.projection import ProjectionParams
-
-    # Few enough for principal components: compiling UMAP would take longer than all the rest.
-    corpus = studio.data.read_corpus(table_from_columns("few", {"text": list(corpus.texts[:9])}))
-    view = studio.map.draw(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=4))
-    assert view.points.shape == (len(corpus), 3)
-    assert sum(cluster.size for cluster in view.clusters) == len(corpus)
-    assert len({cluster.label for cluster in view.clusters}) == 4
-    again = studio.map.draw(corpus, ProjectionParams(dimensions=3), ClusterParams(method="kmeans", count=2))
-    assert again.projection_key == view.projection_key
-    assert np.array_equal(again.points, view.points), "a cluster control must not move the map"
-    assert view.to_json()["points"] == len(corpus)
-
-
 @pytest.mark.slow
 def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv", 40)
@@ -202,16 +173,6 @@ def test_a_mended_table_can_be_checked_and_trained_on(studio: Studio, tmp_path: 
     assert run.rows == len(table)
     kept = studio.workspace.run(run.id) / "data.parquet"
     assert "=cat dog" in studio.data.read_table(kept).column("sentence1"), "the text itself is trained on"
-
-
-def test_the_plan_keeps_what_the_user_chose(studio: Studio, tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "pairs.csv")
-    plan = studio.planner.plan(TrainRequest(path, overrides={"epochs": 3, "batch_size": 4}))
-    assert (plan.spec.epochs, plan.spec.batch_size, plan.spec.model) == (3.0, 4, studio.settings.default_model)
-    assert plan.reasons and plan.certain
-    json.dumps(plan.to_json(), allow_nan=False)
-    with pytest.raises(StudioError, match="no setting 'sped'"):
-        studio.planner.plan(TrainRequest(path, overrides={"sped": 1}))
 
 
 def counted(verb: Callable[..., Any], done: list[str]) -> Callable[..., Any]:
@@ -348,23 +309,6 @@ def test_what_a_user_can_mend_is_a_studio_error(studio: Studio, corpus: Corpus, 
 def test_where_strangers_reach_the_page_no_folder_can_be_named(home: Path, tiny_model: Path) -> None:
     with Studio(Settings(home=home, host="0.0.0.0", device="cpu")) as studio, pytest.raises(StudioError, match="there is no model"):
         studio.similarity.compare("a", "b", str(tiny_model))
-
-
-def test_results_are_plain_json(studio: Studio, corpus: Corpus, tmp_path: Path) -> None:
-    pairs = write_pairs(tmp_path / "pairs.csv", 12)
-    results = [
-        studio.similarity.compare("cat", "dog"),
-        studio.similarity.compare_file(pairs),
-        studio.similarity.encode_file(studio.data.read_texts(pairs), studio.workspace.home / "x.npy"),
-        studio.search.search(corpus, "cat", 2),
-        studio.search.mine(corpus, 2),
-        studio.data.check(pairs),
-        studio.evaluation.evaluate(None, pairs),
-        *studio.models.list_models(),
-        *(studio.fine_tune.get_run(run.id) for run in studio.fine_tune.list_runs()),
-    ]
-    for result in results:
-        json.dumps(result.to_json(), allow_nan=False)
 
 
 def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:

@@ -279,12 +279,6 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
     assert all(torch.equal(value, weights(resumed.model)[name]) for name, value in weights(whole.model).items())
 
 
-def test_an_objective_that_does_not_fit_the_examples_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="does not learn from scored pairs") as caught:
-        train(small_spec(loss="in_batch"), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
-    assert "cosent" in caught.value.hint
-
-
 CPU = torch.device("cpu")
 
 

@@ -197,12 +197,6 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
         small_spec(first={"epoch": 1})
 
 
-def test_a_spec_with_a_first_stage_travels_as_json() -> None:
-    spec = small_spec(first={"loss": "softmax", "epochs": 1})
-    assert TrainSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
-    assert spec.first["epochs"] == 1.0
-
-
 def test_scores_are_summed_up_as_papers_do() -> None:
     scores = [{"metric": "m", "task": "sts", "rows": rows, "score": score} for rows, score in ((10, 0.8), (12, 0.9))]
     found = summarize_scores(scores)

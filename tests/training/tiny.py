@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import BertConfig, BertModel, BertTokenizer
+from tiny_studio import WORDS, sentences, tiny_bert
+from transformers import BertModel
 
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.schema.roles import Kind
@@ -23,23 +24,9 @@ from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
 from sbert_studio.training.events import Event
 from sbert_studio.training.spec import TrainSpec
 
-_VOCABULARY = "cat dog mat park red blue fast slow hello world bank card lost found river stone bread milk moon star"
-WORDS = _VOCABULARY.split()
-
 
 def tiny_encoder(seed: int = 0, *, dropout: float = 0.1, normalize: bool = True) -> TransformerEncoder:
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-    tokenizer = BertTokenizer(vocab={word: place for place, word in enumerate(vocabulary)}, do_lower_case=True, model_max_length=64)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-    )
+    tokenizer, config = tiny_bert(dropout)
     torch.manual_seed(seed)
     backbone = BertModel(config, add_pooling_layer=False)
     return TransformerEncoder(backbone, tokenizer, EncoderConfig("mean", normalize, max_length=64), name="tiny", base="tiny/tiny")
@@ -50,11 +37,6 @@ def tiny_words(seed: int = 0) -> WordEncoder:
     matrix = np.random.default_rng(seed).standard_normal((len(WORDS), 16)).astype(np.float32)
     table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "tiny"))
     return WordEncoder(WordNetwork(table), EncoderConfig("mean", False), name="tiny")
-
-
-def sentences(count: int, seed: int = 0) -> list[str]:
-    random = np.random.default_rng(seed)
-    return [" ".join(random.choice(WORDS, random.integers(2, 9))) for _ in range(count)]
 
 
 def scored_pairs(count: int = 64, seed: int = 0) -> Examples:

@@ -1,15 +1,18 @@
-"""Word tokenization and vocabularies."""
+"""Words of texts, and files of word vectors."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.static.tokens import WordTokens, count_words, split_words
+from sbert_studio.models.static.vectors import load_pretrained, read_vectors
 from sbert_studio.progress import StoppedError, stoppable
 
 VOCABULARY = ["the", "dog", "don't", "u.s.", "u.s", ".", "--", "Paris", "straße", "ὀδός", "日本", "i̇stanbul", "well-known", "PADDING_TOKEN"]
@@ -101,3 +104,135 @@ def test_no_word_is_told(texts: list[str]) -> None:
 def test_counting_can_be_stopped() -> None:
     with stoppable(lambda: True), pytest.raises(StoppedError):
         count_words(["a a"])
+
+
+WORDS = ["the", "naïve", "日本", "don't", "...", "Paris"]
+MATRIX = np.random.default_rng(2).normal(size=(len(WORDS), 7)).astype(np.float32)
+BINARY = b"2 3\nab " + np.ones(3, "<f4").tobytes() + b"cd " + np.ones(3, "<f4").tobytes()
+
+
+def _file(folder: Path, content: str | bytes, name: str = "table.txt") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def _lines(words: list[str] = WORDS) -> str:
+    return "".join(f"{word} {' '.join(map(repr, map(float, row)))}\n" for word, row in zip(words, MATRIX, strict=True))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("binary", [False, True])
+def test_what_gensim_writes_is_read(tmp_path: Path, binary: bool, packed: bool) -> None:
+    from gensim.models import KeyedVectors
+
+    vectors = KeyedVectors(7)
+    vectors.add_vectors(WORDS, MATRIX)
+    path = tmp_path / ("table.gz" if packed else "table")
+    vectors.save_word2vec_format(str(path), binary=binary)
+    found = read_vectors(path)
+    assert found.words == tuple(WORDS) and found.counts is None and found.name == path.name
+    np.testing.assert_array_equal(found.matrix, MATRIX)
+
+
+@pytest.mark.parametrize("between", [b"", b"\n"])
+def test_a_binary_table_larger_than_a_block_is_read(tmp_path: Path, between: bytes) -> None:
+    matrix = np.random.default_rng(3).normal(size=(3000, 50)).astype("<f4")
+    content = b"3000 50\n" + b"".join(f"word{place} ".encode() + row.tobytes() + between for place, row in enumerate(matrix))
+    found = read_vectors(_file(tmp_path, content))
+    np.testing.assert_array_equal(found.matrix, matrix)
+    assert found.words[-1] == "word2999" and len(read_vectors(tmp_path / "table.txt", most=2999)) == 2999
+
+
+@pytest.mark.parametrize("content", ["2 3\nthe 1 2 3\na 4 5 6\n", "the 1 2 3\na 4 5 6\n", BINARY])
+def test_the_mark_that_some_editors_put_before_a_file_belongs_to_no_word(tmp_path: Path, content: str | bytes) -> None:
+    marked = b"\xef\xbb\xbf" + (content.encode() if isinstance(content, str) else content)
+    assert read_vectors(_file(tmp_path, marked)).words == read_vectors(_file(tmp_path, content)).words
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
+@pytest.mark.parametrize("header", ["", "6 7\n", "\n\n"])
+def test_text_is_read(tmp_path: Path, header: str, ending: str) -> None:
+    found = read_vectors(_file(tmp_path, (header + _lines()).replace("\n", ending)))
+    assert found.words == tuple(WORDS)
+    np.testing.assert_array_equal(found.matrix, MATRIX)
+    assert load_pretrained(tmp_path / "table.txt", most=2).words == ("the", "naïve")
+    assert read_vectors(_file(tmp_path, gzip.compress(_lines().encode()))).words == tuple(WORDS), "whatever its name"
+
+
+def test_words_with_spaces_and_second_vectors_are_passed_over(tmp_path: Path) -> None:
+    found = read_vectors(_file(tmp_path, _lines(["the", ". . .", "at name@domain.com", "the", "a\u00a0b", "dog"])))
+    assert found.words == ("the", "dog")
+    np.testing.assert_array_equal(found.matrix, MATRIX[[0, 5]])
+
+
+def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
+    cased = read_vectors(_file(tmp_path, "Paris 1 0\nparis 0 1\n"))
+    assert (cased.tokens.ids("Paris, paris PARIS"), cased.tokens.lowercase) == ([0, 1, 1], False)
+    assert read_vectors(_file(tmp_path, "paris 1 0\n")).tokens.ids("Paris") == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a 1 2\nb 1\n", "line 2 of table.txt has 1 numbers, those before it 2"),
+        ("a 1 2\nb 1 2\n\nc 1 2 3\n", "line 4 of table.txt has 3 numbers"),
+        ("2 2\na 1 2\nb 1 x\n", "line 3 of table.txt has 'x' instead of a number"),
+        ("2 2\na 1 y\nb 1 2\n", "line 2 of table.txt has 'y'"),
+        ("a 1 2\nb nan 2\n", "line 2 of table.txt holds a number that is not finite"),
+        ("a 1 2\nb 1e999 2\n", "line 2 of table.txt holds a number that is not finite"),
+        ("a 1 2\nb 3e38 2\n", "table.txt has a number for the word 'b' that is too large"),
+        (BINARY[:-4] + np.array([-3e38], "<f4").tobytes(), "table.txt has a number for the word 'cd' that is too large"),
+        (b"a 1 2\n\xff 1 2\n", "line 2 of table.txt is not UTF-8"),
+        ("1 2\na 1 2\nb 1 2\n", "the first line announces 1 words, but 2 or more"),
+        ("3 2\na 1 2\nb 1 2\n", "ends in line 3: its first line announces 3 words, but 2"),
+        ("3 2\na 1 2\nb 1 2\n\n", "its first line announces 3 words, but 2"),
+        ("3 0\n", "line 1 of table.txt says that a vector has 0 components"),
+        ("sentence\nanother\n", "line 1 of table.txt is not a word and its numbers"),
+        ("a sentence of words\n", "line 1 of table.txt has 'sentence'"),
+        ("a 1\nb " + "1" * 500_000, "line 2 of table.txt is too long"),
+        ("", "holds no word vectors"),
+        ("\n\n", "holds no word vectors"),
+        (BINARY[:-1], "ends within word 2 of 2"),
+        (b"99999999999999 3" + BINARY[3:], "ends within word 3 of 99999999999999"),
+        (BINARY[:-4] + np.array([np.nan], "<f4").tobytes(), "word 2 of table.txt has a number that is not finite"),
+        (BINARY[:20] + b"\x00" * 20_000, "word 2 of table.txt has no end"),
+        (gzip.compress(_lines().encode())[:-20], "cannot be unpacked"),
+        (b"2 2" + BINARY[3:], "announces 2 words of 2 numbers, which the file does not contain"),
+        (b"1 3" + BINARY[3:], "announces 1 words of 3 numbers, which the file does not contain"),
+        (gzip.compress(b"a 1 2\n" + b"\n" * 50_000_000, 1), "holds 10,000 empty lines behind line 2"),
+    ],
+)
+def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
+    with pytest.raises(StudioError) as caught:
+        read_vectors(_file(tmp_path, content))
+    assert said in caught.value.message and caught.value.hint
+
+
+def test_a_binary_table_whose_first_line_lies_is_refused_where_only_a_part_is_kept(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).standard_normal((400, 50)).astype("<f4")
+    content = b"400 49\n" + b"".join(b"word%d " % place + row.tobytes() + b"\n" for place, row in enumerate(numbers))
+    with pytest.raises(StudioError, match="announces 400 words of 49 numbers"):
+        read_vectors(_file(tmp_path, content), 100)
+
+
+def test_more_numbers_than_memory_should_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sbert_studio.models.static.vectors._BYTES", 100)
+    with pytest.raises(StudioError, match="more than 0 GiB of numbers in 13 words"):
+        read_vectors(_file(tmp_path, "".join(f"word{place} 1 2\n" for place in range(50))))
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match="cannot be read"):
+        read_vectors(tmp_path / "none.txt")
+    with pytest.raises(StudioError, match=r"no word vectors 'none\.txt'"):
+        load_pretrained("none.txt")
+
+
+def test_reading_tells_how_far_it_is_and_can_be_stopped(tmp_path: Path) -> None:
+    path = _file(tmp_path, "".join(f"w{place} 1 2\n" for place in range(5000)))
+    told: list[tuple[int, int]] = []
+    read_vectors(path, progress=lambda done, total: told.append((done, total)))
+    assert told == [(0, 0), (2048, 0), (4096, 0)]
+    with stoppable(lambda: True), pytest.raises(StoppedError):
+        read_vectors(path)

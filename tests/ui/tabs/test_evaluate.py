@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tiny_studio import sentences, studio_at, write_doubtful, write_pairs
 from waiting import wait_until
@@ -17,6 +18,7 @@ from waiting import wait_until
 from sbert_studio.data.samples import get_sample, list_samples
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.bootstrap import bootstrap_mean
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint
 from sbert_studio.services.questions import OpenQuestionsError
@@ -26,6 +28,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id
 from sbert_studio.ui.tabs.evaluate import handlers
+from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, verdict
 from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
 from sbert_studio.ui.tabs.evaluate.view import task_choices
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
@@ -197,9 +200,9 @@ def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_s
     with pytest.raises(StudioError, match="most similar") as error:
         api.evaluate(page.studio, str(reversed_scores), "", "auto")
     assert 'scale="5-0"' in str(error.value) and "as_read=true" in str(error.value)
-    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", scale="5-0")["cosine"]["spearman"] > 0.3
-    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", as_read=True)["notes"]
-    assert api.evaluate(page.studio, str(write_doubtful(tmp_path / "doubtful.csv")), "", "auto", order="none")["task"] == "classes"
+    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", scale="5-0").scores["cosine"]["spearman"] > 0.3
+    assert api.evaluate(page.studio, str(reversed_scores), "", "auto", as_read=True).notes
+    assert api.evaluate(page.studio, str(write_doubtful(tmp_path / "doubtful.csv")), "", "auto", order="none").task == "classes"
     with pytest.raises(StudioError, match="scored pairs"):
         api.evaluate(page.studio, str(pairs), "", "triplets", kind="scored_pairs")
 
@@ -390,3 +393,69 @@ def test_deleted_models_leave_the_comparison_and_unchanged_choices_are_not_sent(
     assert update.models["value"] == [default] and (update.typed_model, update.header_model) == ("", name)
     assert "value" not in handlers.follow_header_model(page, None, default, "", [default], "", default).models
     assert handlers.follow_header_model(page, None, "owner/name", "owner/name", [default], "", default).typed_model == "owner/name"
+
+
+DRAWS = np.random.default_rng(0).normal(0.5, 0.01, 500)
+
+
+def score(title: str, value: float, draws: Any = None, rate: float = 0.0, metric: str = "cosine_spearman") -> MainScore:
+    return MainScore(title, "x", "sts", metric, value, (value - 0.1, value + 0.1), draws, rate)
+
+
+def conclude(*scores: MainScore) -> str:
+    return str(conclusion_view(scores)["text"])
+
+
+def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance() -> None:
+    apart = conclusion_view([score("A", 0.5, DRAWS, 10), score("B", 0.6, DRAWS + 0.1, 1), score("C", 0.59, DRAWS + 0.09, 100)])
+    assert apart["text"].startswith("B is better than C by 0.0100") and "more than chance" in apart["text"]
+    assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000")
+    assert apart["more"][1] == "C encodes 100 times as many sentences per second."
+    assert set(apart["theirs"]) == {"A", "B", "C"}
+    once = conclusion_view([score("A", 0.5, DRAWS, 130), score("B", 0.6, DRAWS + 0.1, 100)])
+    assert not any("per second" in sentence for sentence in once["more"]), "within the error of one timing"
+    near = conclusion_view([score("A", 0.50, DRAWS), score("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
+    assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
+    assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B get the same score."
+    assert "too few" in conclude(score("A", 0.5), score("B", 0.6))
+    assert "another metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
+    lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
+    assert conclude(*lower).startswith("A is better than B by 0.1000 (between +0.1000")
+    assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.5000", "95% interval 0.4000 to 0.6000"))
+
+
+def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
+    draws = DRAWS + 0.3
+    scores = [score("A", 0.8, draws, metric="accuracy"), score("B", 0.85, draws + 0.05, metric="accuracy")]
+    view = conclusion_view(scores, "Counts.", ["But 3 rows."])
+    assert view["text"].startswith("B is better than A: of 100 rows") and view["more"] == ["But 3 rows.", "Counts."]
+    assert all(part in view["text"] for part in ("85 right instead of 80", "(between +5 and +5)", "more than chance"))
+    wide = draws + np.linspace(-1, 1, 500)
+    near = conclude(score("A", 0.8004, draws, metric="cosine_accuracy"), score("B", 0.8021, wide, metric="cosine_accuracy"))
+    assert "of 1,000 rows it gets 802 right instead of 800" in near and "could be chance" in near
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(10, 2), (12, 4), (17, 7), (18, 7), (6, 4)])
+def test_interval_has_enough_digits_to_show_on_which_side_of_zero_it_ends(only_a: int, only_b: int) -> None:
+    right = np.ones((2, 200), dtype=bool)
+    right[0, :only_b] = False
+    right[1, only_b : only_a + only_b] = False
+    right[:, 170:] = False
+    text = conclude(
+        *(score(name, float(rows.mean()), bootstrap_mean(rows), metric="accuracy") for name, rows in zip("AB", right, strict=True))
+    )
+    low, high = (float(end.replace("−", "-")) for end in re.findall(r"[+−][\d.]+", text))
+    assert ("more than chance" in text) is (low > 0) and high > 0, text
+
+
+def test_verdict_needs_an_interval_that_excludes_zero() -> None:
+    def drawn(draws: Any, task: str = "sts") -> MainScore:
+        return replace(score("A", 0.5, draws), task=task)
+
+    draws = np.random.default_rng(0).normal(size=500)
+    assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
+    assert verdict(drawn(draws), drawn(draws - 0.1)).startswith("worse")
+    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert verdict(drawn(None), drawn(draws)) == ""
+    wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
+    assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"

@@ -96,17 +96,17 @@ def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page,
 def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
     settings = '{"epochs": 0.3, "batch_size": 8, "judge": "split"}'
     checked = api.check(page.studio, str(doubtful))
-    assert checked["certain"] is False and checked["questions"][0]["options"][0]["choice"]["order"]
+    assert not checked.certain and checked.questions[0].options[0].choice["order"]
     with pytest.raises(StudioError, match="as_read=true") as caught:
         api.train(page, str(doubtful), "auto", "auto", settings, "", "")
     assert 'order="blarg,glorp"' in str(caught.value) and "more similar" in str(caught.value)
     assert page.studio.fine_tune.list_runs() == []
     told = api.train(page, str(doubtful), "auto", "auto", settings, "", "", order="blarg,glorp")
     read = api.train(page, str(doubtful), "auto", "auto", settings, "", "", as_read=True)
-    assert told["accounts"]["data"]["read"] == read["accounts"]["data"]["read"] == 80
+    assert told.accounts["data"].read == read.accounts["data"].read == 80
     for run in (told, read):
-        page.studio.runner.wait(run["id"], 300)
-        assert page.studio.fine_tune.get_run(run["id"]).run.status == "finished"
+        page.studio.runner.wait(run.id, 300)
+        assert page.studio.fine_tune.get_run(run.id).run.status == "finished"
 
 
 def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, tmp_path: Path) -> None:
