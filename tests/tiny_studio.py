@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import csv
-from collections.abc import Coroutine, Iterator
+import zlib
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sbert_studio.models.base import Encoder
 from sbert_studio.services import Studio
 from sbert_studio.settings import Settings
 
@@ -66,6 +68,22 @@ def write_static(folder: Path) -> Path:
     )
     encoder.save(folder, card=model_card(encoder))
     return folder
+
+
+class WordSums(Encoder):
+    """The sum of one seeded random vector a word, so that texts which share words are alike."""
+
+    name, normalizes, dim, max_length, fingerprint = "words", False, 64, 1000, "0123456789abcdef"
+
+    def encode(self, texts: Sequence[str], *, progress: Any = None, should_stop: Any = None) -> np.ndarray:
+        return np.stack([self._one(text) for text in texts]).astype(np.float32)
+
+    def _one(self, text: str) -> np.ndarray:
+        words = text.lower().split() or [""]
+        return np.sum([np.random.default_rng(zlib.crc32(word.encode())).normal(size=self.dim) for word in words], axis=0)
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": self.name, "dim": self.dim}
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_studio import WordSums
 
-from sbert_studio.models.base import Encoder
 from sbert_studio.workspace import Workspace
 
 
-class CountingEncoder(Encoder):
-    """The sum of one seeded random vector a word; ``calls`` counts the encodings, ``texts`` the texts in them."""
+class CountingEncoder(WordSums):
+    """``calls`` counts the encodings, ``texts`` the texts in them."""
 
-    name = "counting"
-    normalizes = False
     dim = 32
-    max_length = 1000
-    fingerprint = "0123456789abcdef"
 
     def __init__(self) -> None:
         self.calls = self.texts = 0
@@ -35,14 +30,7 @@ class CountingEncoder(Encoder):
             self.calls += 1
             self.texts += len(texts)
         self.before()
-        return np.stack([self._one(text) for text in texts]).astype(np.float32)
-
-    def _one(self, text: str) -> np.ndarray:
-        words = text.lower().split() or [""]
-        return np.sum([np.random.default_rng(zlib.crc32(word.encode())).normal(size=self.dim) for word in words], axis=0)
-
-    def describe(self) -> dict[str, Any]:
-        return {"name": self.name}
+        return super().encode(texts)
 
 
 @pytest.fixture(autouse=True)
