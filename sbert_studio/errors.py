@@ -53,7 +53,7 @@ class StudioError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "", rows: Sequence[int] = ()) -> None:
-        self.message, self.hint = shorten_quotes(message), shorten_quotes(hint)
+        self.message, self.hint = _(shorten_quotes(message)), _(shorten_quotes(hint))
         super().__init__(self.message)
         self.rows = tuple(int(row) for row in rows)
 

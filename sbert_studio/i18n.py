@@ -23,7 +23,8 @@ _PLACEHOLDER = re.compile(r"\{(=?)([A-Za-z_]\w*)\}")
 _END_MARKS = ("?", "!", "…", "。", "？", "！")
 _CJK = re.compile(r"[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]")
 _CJK_STOP = re.compile(r"(?<=[\u3400-\u9fff）”])\.$")
-_PUNCTUATION = re.compile(r"; |: |, ")
+_PUNCTUATION = re.compile(r"; |: |, | \(|\)")
+_FINAL_STOP = re.compile(r"(?<!\.)\.$")
 _TEMPLATES = "templates"
 _PLAIN = {str, int, float, bool, type(None)}  # checked here for speed: a map has a hundred thousand numbers
 _MO_MAGIC = 0x950412DE
@@ -40,6 +41,8 @@ class Message(str):
         style: ``sentence`` if it starts with a capital letter and ends with a period, which the template may lack; ``capital`` or
             ``small`` if it starts with such a letter; ``stop`` if it ends with a period.
         is_joined: whether its values are translated one by one, with ``template`` as the separator.
+        starts_with_name: whether it starts with a value that is not a message, such as the name of a file, whose first letter no style
+            changes.
     """
 
     template: str
@@ -48,6 +51,7 @@ class Message(str):
     number: float
     style: str
     is_joined: bool
+    starts_with_name: bool
 
     def __new__(
         cls,
@@ -60,13 +64,12 @@ class Message(str):
         is_joined: bool = False,
     ) -> Message:
         values = {name: value if isinstance(value, str | int | float) else str(value) for name, value in values.items()}
-        if is_joined:
-            text = template.join(map(str, values.values()))
-        else:
-            text = _fill(template if not plural or number == 1 else plural, values, str)
-        message = super().__new__(cls, _STYLES[style](text))
+        shown = template if not plural or number == 1 else plural
+        text = template.join(map(str, values.values())) if is_joined else _fill(shown, values, str)
+        starts_with_name = _starts_with_name(shown, values, is_joined)
+        message = super().__new__(cls, _apply_style(style, text, starts_with_name))
         message.template, message.values, message.plural, message.number = template, values, plural, number
-        message.style, message.is_joined = style, is_joined
+        message.style, message.is_joined, message.starts_with_name = style, is_joined, starts_with_name
         return message
 
     def __reduce__(self) -> tuple[Callable[..., Message], tuple[object, ...]]:
@@ -229,6 +232,21 @@ _STYLES: dict[str, Callable[[str], str]] = {
 }
 
 
+def _starts_with_name(template: str, values: Mapping[str, object], is_joined: bool = False) -> bool:
+    if is_joined:
+        first = next(iter(values.values()), "")
+        return isinstance(first, Message) and first.starts_with_name
+    found = _PLACEHOLDER.match(template)
+    first = values.get(found[2]) if found else None
+    return first.starts_with_name if isinstance(first, Message) else isinstance(first, str)
+
+
+def _apply_style(style: str, text: str, starts_with_name: bool) -> str:
+    if starts_with_name:
+        style = {"sentence": "stop", "stop": "stop"}.get(style, "")
+    return _STYLES[style](text)
+
+
 def _fill(template: str, values: Mapping[str, object], show: Callable[[object], str]) -> str:
     """Fill in the placeholders; values of ``{=name}`` are not translated."""
 
@@ -309,11 +327,16 @@ class Catalog:
         if not isinstance(text, Message):
             return (self.find(text) if isinstance(text, str) and text else None) or str(text)
         if text.is_joined:
-            found = self._join(text.template, [self.translate(part) for part in text.values.values()])
+            found, template = self._join(text.template, [self.translate(part) for part in text.values.values()]), text.template
         else:
-            found = _CJK_STOP.sub("。", _fill(self._template(text), text.values, self.translate))
-        found = _as_capital(found) if text.style == "sentence" else found
-        return _end_sentence(found) if text.style in ("sentence", "stop") else _STYLES[text.style](found)
+            template = self._template(text)
+            found = _CJK_STOP.sub("。", _fill(template, text.values, self.translate))
+            if not _has_words(template) and _CJK.search(found):  # the stop of a template that is nothing but punctuation
+                found = _FINAL_STOP.sub("。", found)
+        ends = text.style in ("sentence", "stop")
+        style = {"sentence": "capital", "stop": ""}.get(text.style, text.style)
+        found = _apply_style(style, found, _starts_with_name(template, text.values, text.is_joined))
+        return _end_sentence(found) if ends else found
 
     def _template(self, message: Message) -> str:
         if message.plural:
@@ -321,7 +344,7 @@ class Catalog:
                 message.template, message.plural, int(message.number) if message.number == int(message.number) else 2
             )
         found = self.find(message.template) if message.template else None
-        if found is None and not re.search("[A-Za-z]", _PLACEHOLDER.sub("", message.template)):  # only punctuation
+        if found is None and not _has_words(message.template):
             return _PUNCTUATION.sub(lambda mark: self.texts.get(mark[0], mark[0]), message.template)
         return message.template if found is None else found
 
@@ -329,6 +352,10 @@ class Catalog:
         if separator == " ":  # sentences: no space after a full-width mark
             return "".join(part if not at or _CJK.match(parts[at - 1][-1:]) else f" {part}" for at, part in enumerate(parts))
         return self.texts.get(separator, separator).join(parts)
+
+
+def _has_words(template: str) -> bool:
+    return re.search(r"[^\W\d_]", _PLACEHOLDER.sub("", template)) is not None
 
 
 def _end_sentence(text: str) -> str:

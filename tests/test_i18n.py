@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sbert_studio import i18n
+from sbert_studio.errors import StudioError
 from sbert_studio.i18n import (
     Catalog,
     Message,
@@ -26,6 +27,7 @@ from sbert_studio.i18n import (
     translate,
     translate_value,
     uncapitalize,
+    verbatim,
 )
 from sbert_studio.runs.event_log import dump_event, load_event
 from sbert_studio.runs.run import Run, dump_run, load_run
@@ -182,6 +184,29 @@ def test_only_messages_are_translated_in_values() -> None:
     assert sent == {"找": view.title, 'zu "lang"\n @ 3': MESSAGE}
     same = View("Search", [])
     assert translate_value(same, "xx") is same
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        _("{name} is read", name="mine.csv"),
+        _("{message} ({rows})", message=_("{name} is read", name="mine.csv"), rows="row 3"),
+        join(" ", [_("{name} is read", name="mine.csv"), "It is empty."]),
+        ngettext("{name} has {n} text", "{name} has {n} texts", 2, name="mine.csv"),
+        verbatim("mine.csv"),
+    ],
+)
+def test_a_name_at_the_start_of_a_sentence_stays_as_it_is(message: Message) -> None:
+    sentence = to_sentence(message)
+    assert sentence.startswith("mine.csv") and capitalize(message).startswith("mine.csv")
+    assert sentence == str(message).rstrip(".") + "." and translate(sentence, "xx").startswith("mine.csv")
+    assert uncapitalize(_("{name} is read", name="STSb")).startswith("STSb")  # type: ignore[arg-type]
+
+
+def test_other_starts_of_sentences_are_capitalized() -> None:
+    assert to_sentence(_("{message} ({rows})", message=_("it is empty"), rows="row 3")) == "It is empty (row 3)."
+    assert to_sentence(join("; ", ["it is empty", "mine.csv"])) == "It is empty; mine.csv."
+    assert to_sentence(StudioError("there is no text", "add rows").message) == "There is no text."
 
 
 def test_values_are_changed_in_nested_messages() -> None:

@@ -13,11 +13,20 @@ import pytest
 
 from docs import make_languages as tool
 from sbert_studio import i18n
+from sbert_studio.data.findings import Question
 from sbert_studio.data.row_report import RowReport, SkippedRows
 from sbert_studio.errors import describe_rows
-from sbert_studio.evaluation.report import describe_accuracy, describe_metric
+from sbert_studio.evaluation.report import (
+    describe_accuracy,
+    describe_confusions,
+    describe_gain,
+    describe_kept_model,
+    describe_metric,
+    describe_outcome,
+)
 from sbert_studio.i18n import LOCALE_FOLDER, _, capitalize, join, load_catalog, ngettext, to_sentence, translate
-from sbert_studio.ui.i18n import PageCatalogs
+from sbert_studio.services.questions import for_first_stage
+from sbert_studio.ui.language_switch import PageCatalogs
 
 ROOT = Path(__file__).parents[1]
 HAN = re.compile(r"[一-鿿]")
@@ -30,6 +39,22 @@ def test_chinese_is_chinese() -> None:
     same = [key for key, text in catalog.texts.items() if not HAN.search(text) and re.search("[A-Za-z]", key)]
     assert all(len(re.sub(r"\{\w+\}", "", key).split()) <= 3 for key in same), same
     assert len(same) < len(catalog.texts) / 50
+
+
+# Terms that the field has other words for, or that another word of the catalog stands for.
+OTHER_TERMS = re.compile("评判|评测|内积|静态向量|平均精确率|多向量编码器|重新排序|样本")
+HALF_WIDTH = re.compile(r"[一-鿿）”][,;:!?(]|[,;:!?)][一-鿿]|[一-鿿] [一-鿿]|……")
+
+
+def test_chinese_sentences_are_punctuated_and_named_alike() -> None:
+    catalog = load_catalog("zh")
+    assert catalog is not None
+    texts = {key: text for key, text in catalog.texts.items() if HAN.search(text)}
+    assert not {key: text for key, text in texts.items() if HALF_WIDTH.search(text)}
+    assert not {key: text for key, text in texts.items() if OTHER_TERMS.search(text)}
+    sentences = {key for key in texts if re.search(r"\w[.]$|[?!]$", key)}
+    assert not {key: texts[key] for key in sentences if not texts[key].endswith(("。", "？", "！"))}
+    assert not {key: text for key, text in texts.items() if text.endswith("。") and not key.endswith((".", "?", "!"))}
 
 
 def test_the_tool_reads_messages_and_literals(tmp_path: Path) -> None:
@@ -75,13 +100,22 @@ SENTENCES = [
         _("{message} ({rows})", message=_("the column {name} holds the same text in every row", name=repr(A)), rows=describe_rows([3]))
     ),
     ngettext(
-        "only {n} of the {held} held-out rows is labelled “{rarer}”",
-        "only {n} of the {held} held-out rows are labelled “{rarer}”",
+        "only {n} of the {held} held-out rows is labelled “{rarer}”: too few to tell a gain from chance",
+        "only {n} of the {held} held-out rows are labelled “{rarer}”: too few to tell a gain from chance",
         2,
         held=9,
         rarer=A,
     ),
     join("; ", [_("the words suggest this order{confirmation}", confirmation=""), _("seed {seed}", seed=3)]),
+    describe_outcome({"score": 0.5}, {"score": 0.6, "gain_interval": [0.02, 0.16]}),
+    describe_outcome({"score": 0.5}, {"score": 0.6, "sd": 0.01, "each": [0.59, 0.61]}),
+    describe_outcome({"score": 0.5}, {"score": 0.6, "task": "categories", "gain_interval": [0.02, 0.16]}),
+    describe_gain({"score": 0.5}, {"score": 0.6, "gain_interval": [0.02, 0.16]}),
+    describe_kept_model({"score": 0.6, "strength": 0.5, "strengths": [{"strength": 1.0, "score": 0.55}, {"strength": 0.5, "score": 0.6}]}),
+    *describe_confusions({"confused": [{"categories": ["卡", "退款"], "count": 3, "texts": [{"text": "钱呢？", "category": "卡"}]}]}),
+    for_first_stage(
+        Question("kind", _("Is {positive} similar to {anchor}, and {negatives} not?", positive="1", anchor="2", negatives="3"), ())
+    ).text,
     "The disk is full.",
 ]
 
@@ -100,6 +134,9 @@ def test_sentences_have_nothing_left_in_english() -> None:
         (ngettext("{n} row", "{n} rows", 1200), "1,200 行"),
         ("Similarity threshold", "相似度阈值"),
         (join(" and ", ["Text 1", "Query"]), "Text 1和Query"),
+        (_("{outcome} ({gain})", outcome=_("seed {seed}", seed=3), gain=_("gain {gain}", gain="+0.02")), "种子 3（提升 +0.02）"),
+        (_("{titles}{account}.", titles="", account=RowReport(2, 2).summarize("evaluated")), "读取 2 行，评估 2，跳过 0。"),
+        (_("{=name}: {note}", name="second", note="the disk is full"), "second：磁盘已满"),
         (RowReport(60, 58, reasons=(SkippedRows("no text", (4, 9)),)).summarize("evaluated"), "读取 60 行，评估 58，跳过 2"),
         (
             join(" · ", ["Search.csv", _("Pairs with scores (STS)"), RowReport(60, 60).summarize("evaluated")]),
@@ -172,11 +209,14 @@ def test_the_browser_looks_up_whole_texts(browser: Callable[..., tuple[list[str 
             ("The disk is full.", []),
             ("second · Search", []),
             ("number input for Batch size", []),
+            ("Invalid file type: second.bin. Only .csv, .tsv allowed.", []),
+            ("Remove 0", []),
         ],
         [(["", " found"], ["12"]), (["row ", ""], [7]), (["a", "b"], [1])],
     )
     assert texts[:3] == ["第二条", None, "  相似度阈值 "] and texts[5] is None
     assert texts[4] == f"{texts[3]}。" and HAN.search(str(texts[6])) and not re.search("number|for|Batch", str(texts[6]))
+    assert texts[7] == "不支持的文件类型：second.bin。只允许 .csv, .tsv。" and texts[8] == "移除 0"
     assert HAN.search(filled[0]) and "12" in filled[0] and HAN.search(filled[1]) and "7" in filled[1] and filled[2] == "a1b"
 
 

@@ -27,6 +27,9 @@
     if (names?.length) node.dataset.theirs = JSON.stringify(names);
     else delete node.dataset.theirs;
   }
+  // Sentences one after the other; what stands between them depends on the language (studio.css).
+  const sentences = (parts) => parts.map((part) => el("span", { class: "sb-sentence" }, part));
+
   // Bind a view to a gr.HTML: host is {element, props, trigger, watch, server}.
   function mount(name, host) {
     const root = host.element.querySelector(".sb-view");
@@ -146,7 +149,7 @@
     (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
-  window.SB = { t, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { t, sentences, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -108,7 +108,10 @@
     let spoken = window.SB.language.now();
     window.SB.language.on(() => {
       const now = window.SB.language.now();
-      if (now !== spoken) select(chooser, "language", spoken = now);
+      if (now === spoken) return;
+      spoken = now;
+      // Sample texts follow the language only while no result shows what was made of them.
+      select(chooser, [...bars.keys()].some((root) => root.isConnected) ? "results" : "language", now);
     });
     return (value) => { if (value.words) window.SB.language.rename(value.words); };
   };

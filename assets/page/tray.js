@@ -104,7 +104,7 @@
     // The browser's tab: how far it is, then how it ended, until somebody has looked.
     function title(going, first) {
       const words = ended ? `${SIGNS[ended.status] || "✓"} ${ended.status === "finished" ? ended.done : t`${ended.title}: ${ended.phase}`}`
-        : first ? `${Math.floor(first.share * 100)}% ${first.title}` : going.length ? `… ${going[0].title}` : "";
+        : first ? t`${Math.floor(first.share * 100)}% ${first.title}` : going.length ? t`… ${going[0].title}` : "";
       const whole = words ? `${words} – ${given.name}` : given.name;
       theirs(document.querySelector("title"), (ended || first || going[0])?.theirs);
       if (document.title !== whole) document.title = whole;

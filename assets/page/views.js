@@ -1,7 +1,7 @@
 // Tables, gauges, lists: one function a view, (root, host) => draw(value).
 (() => {
   "use strict";
-  const { views, el, svg, select, number, grouped, setTheme, isDark, t } = window.SB;
+  const { views, el, svg, select, sentences, number, grouped, setTheme, isDark, t } = window.SB;
   const empty = (text) => el("div", { class: "sb-empty" }, text);
 
   views.header = (root) => (value) => {
@@ -45,7 +45,7 @@
   const hidden = new Set();  // what was read and put away, until the page is opened again
   views.banner = (root, host) => function draw(value) {
     root.replaceChildren(...value.notes.filter((note) => !hidden.has(note.text)).map((note) => el("div", { class: note.quiet ? "sb-banner sb-banner-quiet" : "sb-banner", role: "status" },
-      el("p", {}, el("strong", {}, note.text), ...note.advice.map((words) => ` ${words}`)),
+      el("p", {}, el("strong", { class: "sb-sentence" }, note.text), ...sentences(note.advice)),
       el("div", { class: "sb-banner-ways" },
         note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, t`Use ${one.title}`)),
         note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,

@@ -10,6 +10,9 @@ GRADIO = (
         "In queue: {place} of {size}",
         "number input for {label}",
         "range slider for {label}",
+        "Remove {choice}",
+        "Invalid file type: {names}. Only {types} allowed.",
+        "Invalid file types: {names}. Only {types} allowed.",
         "processing |",
         "queue: {place}/{size} |",
         "or",
@@ -42,7 +45,7 @@ MEASURES = (
     *(f"{kind} at {k}" for kind in ("Accuracy", "Recall") for k in (1, 5, 10, 100)),
 )
 # Between texts in a row.
-SEPARATORS = (", ", "; ", ": ", " and ", " or ", ", and ")
+SEPARATORS = (", ", "; ", ": ", " and ", " or ", ", and ", " (", ")")
 # What is said in parts, each of which may stand alone.
 PARTS = (
     *(
@@ -52,6 +55,7 @@ PARTS = (
         "dot",
         "euclidean",
         "manhattan",
+        "evaluation",
         "on a machine of your own there is no such limit",
     ),
 )
@@ -64,7 +68,6 @@ NAMES = {
         "Home",
         "End",
         "Enter",
-        "English",
         "header p",
         "ol li > button",
         "x unified",

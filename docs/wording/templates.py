@@ -13,7 +13,7 @@ _CODE = (
 )
 _NAME = re.compile(r"^[A-Z0-9_]+$|^[a-z0-9_.-]+$|^[A-Za-z]+[a-z]+[A-Z]\w*$|^\w+\.\w+$|^_\w+$|^\S+[-+:|/]\S*$")
 _TITLE = re.compile(r"^[A-Z][a-z]+(-[a-z]+)?$")
-PLACEHOLDER = re.compile(r"\{\w+\}")
+PLACEHOLDER = re.compile(r"\{=?\w+\}")
 
 
 def is_prose(text: str) -> bool:

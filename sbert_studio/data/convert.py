@@ -37,11 +37,12 @@ class PossibleConversion(JsonResult):
     left: Annotated[int, doc("number of rows that it cannot convert")] = 0
 
     def describe(self) -> str:
-        return (
-            _("{label}: {rows}, {left} not converted", label=self.label, rows=count(self.rows, "row"), left=f"{self.left:,}")
-            if self.left
-            else _("{label}: {rows}", label=self.label, rows=count(self.rows, "row"))
-        )
+        return _("{label}: {rows}", label=_(self.label), rows=self.describe_rows())
+
+    def describe_rows(self) -> str:
+        """Return how many rows the result has, and how many rows are not converted."""
+        rows = count(self.rows, "row")
+        return _("{rows}, {left} not converted", rows=rows, left=f"{self.left:,}") if self.left else rows
 
 
 # Each conversion raises a StudioError if it is not possible for the examples.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -112,21 +112,15 @@ class _Builder:
         examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
         return (examples if self._usable.all() else examples.take(np.flatnonzero(self._usable))), tuple(self._findings)
 
-    def _skip(self, bad: np.ndarray, message: str, why: str, hint: str = "") -> None:
+    def _skip(self, bad: np.ndarray, describe: Callable[[str], str], why: str) -> None:
+        """Skip rows that are ``bad``. ``describe`` returns the finding for their number, such as ``3 rows``."""
         bad = bad & self._usable
         if bad.any():
             rows = tuple(self._table.lines[bad].tolist())
             # They are skipped even without the fix, which also removes them from the table.
-            fix = drop_rows_fix(rows, _("Remove {rows} from the file", rows=count(len(rows), "row")))
-            self._findings.append(
-                Finding(
-                    "warning",
-                    _("{rows} {message}, skipped{hint}", rows=count(len(rows), "row"), message=message, hint=hint),
-                    rows,
-                    fix,
-                    why,
-                )
-            )
+            number = count(len(rows), "row")
+            fix = drop_rows_fix(rows, _("Remove {rows} from the file", rows=number))
+            self._findings.append(Finding("warning", describe(number), rows, fix, why))
             self._usable[bad] = False
 
     def _skip_missing_texts(self, columns: list[list[str]]) -> None:
@@ -143,15 +137,19 @@ class _Builder:
             is_placeholder = np.zeros(len(self._table), dtype=bool)
             is_placeholder[found.places] = True
             cells = quote_cells(found.values)
+
+            def describe(rows: str, cells: str = cells, column: str = repr(name)) -> str:
+                return _("{rows} with only {cells} in {column}, skipped", rows=rows, cells=cells, column=column)
+
             self._skip(
                 is_placeholder & ~is_filled,
-                _("with only {cells} in {name}", cells=cells, name=repr(name)),
+                describe,
                 _("a placeholder for a missing text: {cells}", cells=cells),
             )
         has_any: np.ndarray = np.logical_or.reduce(filled)
         has_all: np.ndarray = np.logical_and.reduce(filled)
-        self._skip(~has_any, "without any text", "no text")
-        self._skip(~has_all, "with text on one side only", "text on one side only")
+        self._skip(~has_any, lambda rows: _("{rows} without any text, skipped", rows=rows), "no text")
+        self._skip(~has_all, lambda rows: _("{rows} with text on one side only, skipped", rows=rows), "text on one side only")
 
     def _classes(self, cells: list[str]) -> np.ndarray:
         roles = self._roles
@@ -164,19 +162,19 @@ class _Builder:
             class_of = {cell: class_index(cell, roles.labels) for cell in set(cells)}
         classes = np.fromiter((class_of[cell] for cell in cells), dtype=np.int64, count=len(cells))
         blank = np.array([not cell.strip() for cell in cells], dtype=bool) & (classes < 0)  # a blank may be a class
-        self._skip(blank, _("without a {what}", what=what), _("no {what}", what=what))
+        self._skip(blank, lambda rows: _("{rows} without a {what}, skipped", rows=rows, what=what), _("no {what}", what=what))
         no_label = {cell for cell, found in class_of.items() if found < 0 and label_key(cell) in MISSING_LABELS}
         unlabelled = np.fromiter((cell in no_label for cell in cells), dtype=bool, count=len(cells))
         shown = _first_cells(cells, unlabelled)
         self._skip(
             unlabelled,
-            _("with a placeholder as {what} ({shown})", what=what, shown=shown),
+            lambda rows: _("{rows} with a placeholder as {what} ({shown}), skipped", rows=rows, what=what, shown=shown),
             _("a placeholder for a missing {what}: {shown}", what=what, shown=shown),
         )
         names, unknown = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
         self._skip(
             unknown,
-            _("whose {what} is none of {names}", what=what, names=names),
+            lambda rows: _("{rows} whose {what} is none of {names}, skipped", rows=rows, what=what, names=names),
             _("the {what} is none of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
         )
         return classes
@@ -187,11 +185,11 @@ class _Builder:
         least, most = min(low, high), max(low, high)
         scores = numbers_of(cells, as_written=most > 1)  # on 0–100, 60% is 60 and 0.6 is 0.6
         blank = np.array([not cell.strip() for cell in cells], dtype=bool)
-        self._skip(blank, "without a score", "no score")
+        self._skip(blank, lambda rows: _("{rows} without a score, skipped", rows=rows), "no score")
         text = np.isnan(scores) & ~blank
         self._skip(
             text,
-            "whose score is not a number",
+            lambda rows: _("{rows} whose score is not a number, skipped", rows=rows),
             _("the score is not a number, such as {first_cells}", first_cells=_first_cells(cells, text)),
         )
         tolerance = SCALE_TOLERANCE * (most - least)
@@ -207,9 +205,12 @@ class _Builder:
             self._findings.append(Finding("info", message, rows))
             scores = np.where(rounded, scores.clip(least, most), scores)
         outside = (scores < least) | (scores > most)
-        scale = _("outside {least}–{most}", least=f"{least:g}", most=f"{most:g}")
-        why = _("the score is {scale}, such as {first_cells}", scale=scale, first_cells=_first_cells(cells, outside))
-        self._skip(outside, _("with a score {scale}", scale=scale), why, " (the scale can be changed)")
+        scale = {"least": f"{least:g}", "most": f"{most:g}"}
+        self._skip(
+            outside,
+            lambda rows: _("{rows} with a score outside {least}–{most}, skipped (the scale can be changed)", rows=rows, **scale),
+            _("the score is outside {least}–{most}, such as {first_cells}", **scale, first_cells=_first_cells(cells, outside)),
+        )
         return ((scores - low) / (high - low)).astype(np.float32)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 Severity = Literal["error", "warning", "info"]
-SHEET_NOTE_PREFIX = "the sheet "
+SHEET_NOTE_PREFIX = "the sheet "  # of the note that a sheet among several was read
 """Beginning of the message that names the sheets of a workbook."""
 
 

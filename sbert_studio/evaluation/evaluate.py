@@ -194,12 +194,13 @@ def with_reference(
         )
     found, chosen = (None if table is None else task.read(table, _roles_for_columns(table, roles)) for table in (reference, dev))
     assert found is not None
-    use = "trained on" if task.learns else "compared with"
-    notes = (
-        *rows.notes,
-        _("{use} the {examples} rows of {name}", use=use, examples=f"{len(found.examples):,}", name=reference.name),
-        *found.notes,
+    examples = f"{len(found.examples):,}"
+    use = (
+        _("trained on the {examples} rows of {name}", examples=examples, name=reference.name)
+        if task.learns
+        else _("compared with the {examples} rows of {name}", examples=examples, name=reference.name)
     )
+    notes = (*rows.notes, use, *found.notes)
     return replace(rows, reference=found.examples, dev=None if chosen is None else chosen.examples, notes=notes)
 
 

@@ -10,13 +10,11 @@ import numpy as np
 from pydantic import ConfigDict
 
 from ..data.row_report import RowReport
-from ..i18n import _, capitalize
+from ..i18n import _, capitalize, join, ngettext
 from ..serialization import OMIT_EMPTY, Internal, JsonResult, describe_schema, doc
 from .answers import Predictions
 
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
-# Tasks whose score is a share of correct rows: the noun, the verb and its complement.
-_COUNTED_TASKS = {"categories": ("texts", "puts", "in the right category"), "triplets": ("triplets", "gets", "right")}
 
 
 def describe_metric(metric: str) -> str:
@@ -40,27 +38,32 @@ def describe_score(scores: Mapping[str, Any]) -> str:
 
 def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
     """Describe an accuracy as natural frequencies (``of 100 new texts it now puts 91 in the right category instead of 85``); else ""."""
-    after = scores.get("score")
-    if scores.get("task") not in _COUNTED_TASKS or after is None:
+    after, describe = scores.get("score"), _FREQUENCIES.get(str(scores.get("task")))
+    if describe is None or after is None:
         return ""
-    what, does, rest = _COUNTED_TASKS[str(scores["task"])]
     known = before.get("score") if before else None
     of, right, *then = natural_frequencies(after) if known is None else natural_frequencies(after, known)
-    if not then:
-        return _("of {of} new {what} it {does} {right} {rest}", of=f"{of:,}", what=what, does=does, right=f"{right:,}", rest=rest)
-    if then[0] == right:
-        return _(
-            "of {of} new {what} it {does} {right} {rest}, as before", of=f"{of:,}", what=what, does=does, right=f"{right:,}", rest=rest
-        )
-    return _(
-        "of {of} new {what} it now {does} {right} {rest} instead of {then}",
-        of=f"{of:,}",
-        what=what,
-        does=does,
-        right=f"{right:,}",
-        rest=rest,
-        then=f"{then[0]:,}",
-    )
+    return describe(f"{of:,}", f"{right:,}", f"{then[0]:,}" if then else None)
+
+
+def _describe_categories(of: str, right: str, then: str | None) -> str:
+    if then is None:
+        return _("of {of} new texts it puts {right} in the right category", of=of, right=right)
+    if then == right:
+        return _("of {of} new texts it puts {right} in the right category, as before", of=of, right=right)
+    return _("of {of} new texts it now puts {right} in the right category instead of {then}", of=of, right=right, then=then)
+
+
+def _describe_triplets(of: str, right: str, then: str | None) -> str:
+    if then is None:
+        return _("of {of} new triplets it gets {right} right", of=of, right=right)
+    if then == right:
+        return _("of {of} new triplets it gets {right} right, as before", of=of, right=right)
+    return _("of {of} new triplets it now gets {right} right instead of {then}", of=of, right=right, then=then)
+
+
+# Tasks whose score is a share of correct rows.
+_FREQUENCIES = {"categories": _describe_categories, "triplets": _describe_triplets}
 
 
 def natural_frequencies(*shares: float) -> tuple[int, ...]:
@@ -78,16 +81,15 @@ def describe_confusions(scores: Mapping[str, Any]) -> list[str]:
     lines = []
     for pair in scores.get("confused") or ():
         one, two = pair["categories"]
-        times = "once" if pair["count"] == 1 else _("{count} times", count=f"{pair['count']:,}")
-        shown = pair["texts"][0]
         lines.append(
-            _(
-                "“{one}” and “{two}” are confused {times}, for example in “{text}” ({category})",
+            ngettext(
+                "“{one}” and “{two}” are confused once, for example in “{text}” ({category})",
+                "“{one}” and “{two}” are confused {n} times, for example in “{text}” ({category})",
+                pair["count"],
                 one=one,
                 two=two,
-                times=times,
-                text=shown["text"],
-                category=shown["category"],
+                text=pair["texts"][0]["text"],
+                category=pair["texts"][0]["category"],
             )
         )
     return lines
@@ -104,7 +106,7 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if before and "score" in before and "chosen" in after:
         own = describe_gain(before, after["chosen"])
         choice = _UNTUNED_CHOSEN if after.get("strength") == 0 else _manual_strength(after)
-        return f"{choice}; {_training_choice(after, own)}" if own else choice
+        return join("; ", [choice, _training_choice(after, own)]) if own else choice
     low, high = after.get("gain_interval") or (None, None)
     if low is None or high is None or not before:
         return ""
@@ -115,7 +117,7 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         score=f"{after['score'] - before['score']:+.4f}",
         low=f"{low:+.4f}",
         high=f"{high:+.4f}",
-        verdict=verdict(after),
+        verdict=_(verdict(after)),
     )
 
 
@@ -162,15 +164,20 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
 
 
 def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
-    tuned = f" {scores[1.0]:.4f}" if 1.0 in scores else ""
+    tuned = f"{scores[1.0]:.4f}" if 1.0 in scores else ""
     if strength == 0:
-        return _("neither the fine-tuned model{tuned} nor a blend is better on the held-out rows", tuned=tuned)
+        return (
+            _("neither the fine-tuned model {tuned} nor a blend is better on the held-out rows", tuned=tuned)
+            if tuned
+            else "neither the fine-tuned model nor a blend is better on the held-out rows"
+        )
     if strength == 1:
         return "the fine-tuned model is kept: no blend with the base model is better" if len(scores) > 2 else ""
-    return _(
-        "a blend of strength {strength} is kept: it is better than the fine-tuned model{tuned}",
-        strength=f"{strength:.0%}",
-        tuned=tuned,
+    share = f"{strength:.0%}"
+    return (
+        _("a blend of strength {strength} is kept: it is better than the fine-tuned model {tuned}", strength=share, tuned=tuned)
+        if tuned
+        else _("a blend of strength {strength} is kept: it is better than the fine-tuned model", strength=share)
     )
 
 
@@ -211,16 +218,22 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
     telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
     digits = next(telling, 4) if then != now else 2
     found = describe_accuracy(after, before) or _("{then} → {now} on unseen rows", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}")
-    gain = _("gain {now}", now=f"{now - then:+.{digits}f}")
-    if "sd" in after:
-        ended = " as they ended," if owner_has_chosen else ""
-        gain += _(
-            ", mean of {each} trainings{ended} that differ by ± {sd}", each=len(after["each"]), ended=ended, sd=f"{after['sd']:.{digits}f}"
-        )
-    elif len(bounds) == 2:
-        gain += _(", between {bounds} and {bounds2}", bounds=f"{bounds[0]:+.{digits}f}", bounds2=f"{bounds[1]:+.{digits}f}")
+    gain = _describe_measured_gain(f"{now - then:+.{digits}f}", after, [f"{bound:+.{digits}f}" for bound in bounds], digits)
     words = verdict(after)
-    return f"{words}: {found} ({gain})" if words else f"{found} ({gain})"
+    if words:
+        return _("{verdict}: {outcome} ({gain})", verdict=_(words), outcome=found, gain=gain)
+    return _("{outcome} ({gain})", outcome=found, gain=gain)
+
+
+def _describe_measured_gain(gain: str, after: Mapping[str, Any], bounds: Sequence[str], digits: int) -> str:
+    if "sd" in after:
+        trainings, sd = len(after["each"]), f"{after['sd']:.{digits}f}"
+        if "chosen" in (after.get("kept") or after):  # the owner has set another strength since
+            return _("gain {gain}, mean of {n} trainings, as they ended, that differ by ± {sd}", gain=gain, n=trainings, sd=sd)
+        return _("gain {gain}, mean of {n} trainings that differ by ± {sd}", gain=gain, n=trainings, sd=sd)
+    if len(bounds) == 2:
+        return _("gain {gain}, between {low} and {high}", gain=gain, low=bounds[0], high=bounds[1])
+    return _("gain {gain}", gain=gain)
 
 
 def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:

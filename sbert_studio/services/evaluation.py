@@ -24,7 +24,7 @@ from ..evaluation.encoding import CachingEncoder
 from ..evaluation.evaluate import EvaluatedModel, choose_task, task_kinds, with_reference
 from ..evaluation.report import Report
 from ..evaluation.tasks import get_task
-from ..i18n import _
+from ..i18n import _, join
 from ..models.base import Encoder, PairScorer
 from ..models.similarity import evaluation_similarity_note
 from ..progress import Progress
@@ -274,14 +274,7 @@ class EvaluationService(Service):
             *(evaluation_similarity_note(loaded.similarity_name) if isinstance(loaded, Encoder) else ()),
             *self._data.languages.language_notes(texts, model),
             *unknown_word_notes(loaded.coverage(texts), len(texts)),
-            *(
-                _(
-                    "{overlap}, so its score here {inflates_score}.",
-                    overlap=describe_overlap(rows, table, run),
-                    inflates_score=INFLATES_SCORE,
-                )
-                for run, rows in trained
-            ),
+            *(_("{overlap}, so its score here is inflated.", overlap=describe_overlap(rows, table, run)) for run, rows in trained),
         ]
 
 
@@ -344,7 +337,8 @@ def _infer_roles(
     questions = [one for one in reading.questions if not (of_texts and one.name == "kind")]
     if questions and not overrides.as_read:
         raise OpenQuestionsError.of_file(table.name, questions)
-    return reading.roles, [_("read as it stands, though uncertain: {text} {why}", text=one.text, why=one.why).rstrip() for one in questions]
+    notes = [_("read as it stands, though uncertain: {doubt}", doubt=join(" ", filter(None, (one.text, one.why)))) for one in questions]
+    return reading.roles, notes
 
 
 def _read_suite_part(source: FoundPart, overrides: SchemaOverrides | None, *, public: bool) -> _ReadFile:

@@ -65,12 +65,17 @@ def format_question(question: Question) -> list[str]:
 
 def question_from_json(value: Mapping[str, Any]) -> Question:
     """Inverse of :meth:`~sbert_studio.data.findings.Question.to_json`."""
-    options = tuple(Option(str(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
+    options = tuple(Option(_text(one["answer"]), str(one["flag"]), dict(one.get("choice") or {})) for one in value["options"])
     rows = tuple(
-        ExampleRow(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), str(one.get("read_as", "")))
+        ExampleRow(int(one["row"]), tuple(one["texts"]), str(one.get("value", "")), _text(one.get("read_as", "")))
         for one in value.get("rows") or ()
     )
-    return Question(str(value["name"]), str(value["question"]), options, str(value.get("why", "")), rows, value.get("proposed"))
+    return Question(str(value["name"]), _text(value["question"]), options, _text(value.get("why", "")), rows, value.get("proposed"))
+
+
+def _text(value: object) -> str:
+    """Return a text of a file; ``str`` would make a plain string of a message."""
+    return value if isinstance(value, str) else str(value)
 
 
 def apply_answer(overrides: SchemaOverrides | None, choice: Mapping[str, Any]) -> SchemaOverrides:
@@ -89,7 +94,8 @@ def overrides_from_json(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 def for_first_stage(question: Question) -> Question:
     """Return a question about the first stage's file; its answers are settings named ``first.…``."""
-    return replace(question, text=f"In the file of the first stage: {question.text}", options=tuple(map(_first_option, question.options)))
+    text = _("In the file of the first stage: {question}", question=question.text)
+    return replace(question, text=text, options=tuple(map(_first_option, question.options)))
 
 
 def _first_option(option: Option) -> Option:

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from ..data.loading.table import Table
 from ..data.split import normalize_text
 from ..errors import StudioError
-from ..i18n import _
+from ..i18n import _, ngettext
 from ..models.base import Encoder
 from ..runs.run import Run
 from .resources import Service
@@ -90,8 +90,15 @@ class TrainingHistory(Service):
 
 def describe_overlap(rows: int, table: Table, run: Run) -> str:
     """Return a clause such as ``3 of these 23 rows are in the file that Mine was fine-tuned on``."""
-    rows_are = _("{rows} of these {table} rows are", rows=f"{rows:,}", table=f"{len(table):,}") if len(table) > 1 else "This row is"
-    return _("{rows_are} in the file that {name} was fine-tuned on", rows_are=rows_are, name=run.name)
+    if len(table) == 1:
+        return _("This row is in the file that {name} was fine-tuned on", name=run.name)
+    return ngettext(
+        "{n} of these {table} rows is in the file that {name} was fine-tuned on",
+        "{n} of these {table} rows are in the file that {name} was fine-tuned on",
+        rows,
+        table=f"{len(table):,}",
+        name=run.name,
+    )
 
 
 def _count_trained(table: Table, names: tuple[str, ...], trained_rows: set[tuple[str, ...]]) -> int:

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.findings import count
 from ..data.samples import ASSETS
 from ..data.split import has_single_target, split_examples
 from ..errors import StudioError
@@ -212,26 +211,31 @@ def uninformative_reason(held: Examples) -> str:
     if not has_single_target(held):
         return ""
     assert held.targets is not None
-    same = _("are labelled “{labels}”", labels=held.labels[int(held.targets[0])]) if held.labels else "have the same score"
-    return _("all {held} held-out rows {same}, so models cannot be compared on them", held=f"{len(held):,}", same=same)
+    if not held.labels:
+        return _("all {held} held-out rows have the same score, so models cannot be compared on them", held=f"{len(held):,}")
+    return _(
+        "all {held} held-out rows are labelled “{label}”, so models cannot be compared on them",
+        held=f"{len(held):,}",
+        label=held.labels[int(held.targets[0])],
+    )
 
 
 def weak_validation_warning(held: Examples | None) -> str:
     """Return a warning if the held-out rows are too few, overall or of one of two labels, to distinguish a gain from chance; else empty."""
     if held is not None and len(held) < MIN_CLUSTERS:
-        return _("{held_out_rows}: too few to tell a gain from chance", held_out_rows=count(len(held), "held-out row"))
+        return ngettext(
+            "{n} held-out row: too few to tell a gain from chance", "{n} held-out rows: too few to tell a gain from chance", len(held)
+        )
     rarer = rarer_label(held) if held is not None and held.ordered else None
     if held is None or rarer is None or rarer[1] > _MIN_PER_LABEL:
         return ""
-    only = ngettext(
-        "only {n} of the {held} held-out rows is labelled “{rarer}”",
-        "only {n} of the {held} held-out rows are labelled “{rarer}”",
+    return ngettext(
+        "only {n} of the {held} held-out rows is labelled “{rarer}”: too few to tell a gain from chance",
+        "only {n} of the {held} held-out rows are labelled “{rarer}”: too few to tell a gain from chance",
         rarer[1],
-        n=rarer[1],
         held=f"{len(held):,}",
         rarer=rarer[0],
     )
-    return _("{only}: too few to tell a gain from chance", only=only)
 
 
 def rarer_label(held: Examples) -> tuple[str, int] | None:

@@ -11,7 +11,6 @@ import torch
 from torch import nn
 
 from ..errors import StudioError
-from ..i18n import _
 from ..losses import build_cross_encoder_loss, build_loss, build_poly_encoder_loss
 from ..losses.base import Loss
 from ..models.base import Encoder
@@ -156,8 +155,9 @@ def _build_loss(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss
     if spec.architecture == "siamese":
         return build_loss(spec.loss, spec.loss_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
     if spec.widths:
-        what = "has no vectors to shorten" if spec.architecture == "cross" else "compares its vectors in full"
-        raise StudioError(_("a {architecture}-encoder {what}", architecture=spec.architecture, what=what), "leave matryoshka out")
+        is_cross = spec.architecture == "cross"
+        reason = "a cross-encoder has no vectors to shorten" if is_cross else "a poly-encoder compares its vectors in full"
+        raise StudioError(reason, "leave matryoshka out")
     if spec.architecture == "poly":
         return build_poly_encoder_loss(spec.loss, spec.loss_params, dim=encoder.dim, codes=spec.codes, labels=labels)
     loss_fn = build_cross_encoder_loss(spec.loss, spec.loss_params, labels=labels, head=spec.head)

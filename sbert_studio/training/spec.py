@@ -28,6 +28,7 @@ SHAPE = (
 )
 """Settings of the model's architecture; they also apply to the first stage of a run."""
 _FREE = ("loss_params", "first")
+_SUPPORTED_KINDS = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
 
 
 def setting(
@@ -238,7 +239,12 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
         scored = "choose the architecture siamese, or give each pair a score or a label"
         hint = scored if architecture == "cross" else "choose the architecture siamese"
         raise StudioError(
-            _("{supported_kinds}, not from {kind}", supported_kinds=describe_supported_kinds(architecture), kind=kind.replace("_", " ")),
+            _(
+                "a {architecture}-encoder learns from {kinds}, not from {kind}",
+                architecture=architecture,
+                kinds=_SUPPORTED_KINDS[architecture],
+                kind=kind.replace("_", " "),
+            ),
             hint,
         )
     return name
@@ -246,10 +252,9 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
 
 def describe_supported_kinds(architecture: str) -> str:
     """Return a sentence with the kinds of examples that an architecture supports."""
-    kinds = {"cross": "pairs with a score or a label", "poly": "pairs and triplets"}
     return (
-        _("a {architecture}-encoder learns from {kinds}", architecture=architecture, kinds=kinds[architecture])
-        if architecture in kinds
+        _("a {architecture}-encoder learns from {kinds}", architecture=architecture, kinds=_SUPPORTED_KINDS[architecture])
+        if architecture in _SUPPORTED_KINDS
         else "choose another kind of examples"
     )
 

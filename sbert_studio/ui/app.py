@@ -21,9 +21,9 @@ from ..errors import StudioError
 from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
-from . import banner, basket, gradio_patches, i18n, routing, tabs, task_list, theme
+from . import banner, basket, gradio_patches, language_switch, routing, tabs, task_list, theme
 from .endpoints import build_api, configure_mcp
-from .i18n import GradioInEnglish, PageCatalogs, static_url
+from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
 from .panel import Panel, cancellable_tasks, drop_hidden_progress, join_events
 from .sessions.blocks import StudioBlocks
@@ -91,7 +91,7 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
         build_api(page)
         blocks.unload(page.close_session)
         blocks.load(page.open_session, None, None, queue=False, api_visibility="private", show_progress="hidden")
-        loaded = i18n.connect_languages(page, blocks)
+        loaded = language_switch.connect_languages(page, blocks)
         task_list.connect_task_list(page, tasks, NAME, loaded)
         _connect_model_chooser(page, loaded)
         routing.connect_address(page, {word: module.TITLE for word, module in modules.items()}, loaded)

@@ -50,7 +50,7 @@ _MAX_LISTED = 300
 _MAX_CHAIN = 200
 _DAY = 86_400
 _FILE_NAME = "my pairs.csv"
-_LEAST_SURE = ("the model is least sure", "")
+_NO_MODEL = ("None", "")
 _DRAWER = "basket"
 _VERSIONS = itertools.count(1)
 
@@ -384,16 +384,19 @@ def build(page: Page, button: gr.HTML) -> None:
 
 
 def _build_suggestions(page: Page) -> None:
-    def offered_models(owner: object) -> list[tuple[str, str]]:
-        """Return the choices for suggestions: pairs the model is least certain about, or pairs on which another model disagrees."""
-        return [_LEAST_SURE, *((_("it disagrees with {title}", title=title), name) for title, name in page.model_choices(owner))]
-
     with gr.Accordion("Pairs worth labelling", open=False, elem_id="basket-suggest"):
-        other_model = gr.Dropdown([_LEAST_SURE], value="", label="Pairs of the corpus on which", elem_id="basket-by")
+        other_model = gr.Dropdown(
+            [_NO_MODEL],
+            value="",
+            label="Compare with",
+            info="Suggests pairs on which both models disagree; without a second model, pairs that the model is least sure of.",
+            elem_id="basket-by",
+            elem_classes=["sb-data"],
+        )
         suggest = gr.Button("Suggest pairs", elem_id="basket-suggest-go")
         cancel_button("suggest")
         suggested = view("suggestions", elem_id="basket-suggestions")
     panel = Panel(page, other_model=other_model, suggestions=gr.State(None), suggested=suggested)
     panel.on(suggest.click, suggest_pairs, task="suggest", progress_on="suggested")
     panel.on(suggested.select, label_suggestion, output="basket_version", each=True, quiet=True)
-    refresh_model_choices(page, other_model, offered_models)
+    refresh_model_choices(page, other_model, lambda owner: [_NO_MODEL, *page.model_choices(owner)])

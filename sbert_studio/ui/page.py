@@ -55,7 +55,7 @@ class Page:
     corpus_name: gr.Dropdown = field(init=False)  # corpus selector in the header; its value is the id of the corpus
     tabs: gr.Tabs = field(init=False)  # the top-level ``gr.Tabs``
     language: gr.Textbox = field(init=False)  # hidden textbox with the code of the page's language
-    examples: dict[str, gr.Textbox] = field(default_factory=dict)  # boxes that start with an example text, by name (see :mod:`.i18n`)
+    examples: dict[str, gr.Textbox] = field(default_factory=dict)  # boxes with an example text, by its name (:mod:`.language_switch`)
     owner: gr.BrowserState = field(init=False)  # visitor id and the run they follow, stored in the browser
     saved_model: gr.BrowserState = field(init=False)
     saved_form: gr.BrowserState = field(init=False)
@@ -152,7 +152,7 @@ class Page:
         titles = Counter(card.title for card in cards)
         # The end of the id distinguishes runs with the same name.
         return [
-            (card.title if titles[card.title] == 1 else _("{title} · {name}", title=card.title, name=card.name[-4:]), card.name)
+            (card.title if titles[card.title] == 1 else _("{=title} · {=name}", title=card.title, name=card.name[-4:]), card.name)
             for card in cards
         ]
 

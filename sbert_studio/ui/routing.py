@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ..errors import StudioError
-from ..i18n import _, to_sentence
+from ..i18n import ENGLISH, _, join, to_sentence
 from .panel import Panel
 from .sessions.language import notify_warning
 from .state import Header
@@ -77,7 +77,7 @@ class CorpusView:
     corpus_name: Update | Unchanged = UNCHANGED
 
 
-def open_location(page: Page, titles: Mapping[str, str], selection: Selection, header: Header) -> LocationView:
+def open_location(page: Page, titles: Mapping[str, str], selection: Selection, header: Header, language: str = ENGLISH) -> LocationView:
     """Open a URL (see :class:`Location`). Missing items are reported, and the rest is opened."""
     location, owner, model = Location.read(selection.item), header.owner, header.model
     missing: list[str] = []
@@ -105,10 +105,10 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
             names = ", ".join(repr(name[:80]) for name in unknown)
             missing.append(_("The models {names} do not exist here.", names=names))
     if missing:
-        notify_warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
+        notify_warning(join(" ", missing), duration=10, title="Parts of this address no longer exist")
     return LocationView(
         location=location,
-        address=current_location(page, key, model, header.saved_model) | {"visit": location.visit},
+        address=current_location(page, key, model, header.saved_model, language) | {"visit": location.visit},
         tabs=gr.Tabs(selected=titles[location.tab]) if location.tab in titles and not location.seen else UNCHANGED,
         model=update,
         corpus=UNCHANGED if corpus_key is None else corpus_key,
@@ -124,8 +124,11 @@ def _default_model(page: Page, corpus: str | None, header: Header, whole: bool) 
     return fitting if whole or (header.model in (default, page.studio.settings.multilingual) and header.model != fitting) else ""
 
 
-def current_location(page: Page, corpus: str | None, model: str | None, saved_model: object = "") -> Value:
-    """Return the selections in the header, for marking outdated results, and for the URL, which omits defaults."""
+def current_location(page: Page, corpus: str | None, model: str | None, saved_model: object = "", language: str = ENGLISH) -> Value:
+    """Return the selections in the header, for marking outdated results, and for the URL, which omits defaults.
+
+    A page in another language opens with another sample, so its URL names the English one as well.
+    """
     selected = page.corpora.selected(corpus)
     usual = page.studio.settings.default_model if saved_model else page.usual_model(selected.corpus)
     return {
@@ -134,7 +137,7 @@ def current_location(page: Page, corpus: str | None, model: str | None, saved_mo
         "corpus_name": selected.corpus.name,
         "address": {
             "model": "" if model == usual else model or "",
-            "corpus": "" if selected.id == page.corpora.sample().id else selected.id,
+            "corpus": "" if selected.id == page.corpora.sample().id and language == ENGLISH else selected.id,
         },
     }
 
@@ -189,7 +192,7 @@ def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dep
     panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
     page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN_FILE}') SB.bring(); }}")
     panel.on(page.corpus_name.input, choose_corpus, quiet=True)
-    for trigger in (page.corpus.change, page.model.change, loaded.then):
+    for trigger in (page.corpus.change, page.model.change, page.language.change, loaded.then):
         panel.on(trigger, current_location, output="address", quiet=True)
     for trigger in (page.corpus.change, loaded.then):
         panel.on(trigger, update_corpus_chooser, output="corpus_name", quiet=True)

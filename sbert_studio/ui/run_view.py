@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
-from ..i18n import _, join, to_sentence
+from ..i18n import Message, _, capitalize, join, ngettext, to_sentence
 from ..losses import loss_title
 from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..services.results import RunView
     from .page import Page
 
-Event = Mapping[str, object]
+Event = Mapping[str, Any]
 LIVE = ("queued", "running")
 NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start training; loss and scores are drawn here as they arrive.")
 _MAX_POINTS = 1200
@@ -39,7 +39,7 @@ _NOT_EVALUATED = (
     "no rows were held out, so it is unknown whether the model got better: "
     "add more rows, or choose your own validation file, and train again"
 )
-_MINUS = re.compile(r"-(?=\d)")
+_MINUS = re.compile(r"(?<!\w)-(?=\d)")
 _STATUS = {
     "queued": "Waiting for its turn",
     "running": "Training",
@@ -68,9 +68,9 @@ class Messages:
     def add(self, event: Event) -> Messages:
         kind = event.get("type")
         if kind == "notice":
-            words = str(event["message"])
+            words: str = event["message"]  # not str(): a message keeps its template
             return replace(self, passing=words) if event.get("passing") else replace(self, notes=(*self.notes, words)[-_MAX_NOTES:])
-        return replace(self, passing="", phase=str(event["title"]) if kind == "phase" else "") if kind in _PROGRESS_EVENTS else self
+        return replace(self, passing="", phase=event["title"] if kind == "phase" else "") if kind in _PROGRESS_EVENTS else self
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class FollowedRun:
         elif kind == "partended" and isinstance(after := event.get("after"), Mapping) and isinstance(before := event["before"], Mapping):
             # A resumed run reports earlier members again.
             earlier = tuple(one for one in self.ended if one[0] != event["title"])
-            changes["ended"] = (*earlier, (str(event["title"]), float(before["score"]), float(after["score"])))
+            changes["ended"] = (*earlier, (event["title"], float(before["score"]), float(after["score"])))
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def panel(self, seen: RunView, origin: str = "") -> Value:
@@ -177,7 +177,7 @@ class FollowedRun:
             "seconds": run.seconds,
             "stopping": seen.stopping,
             "message": self._message(seen),
-            "part": self.part if live else "",
+            "part": capitalize(self.part) if live else "",
             "phase": to_sentence(phase),
             "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else scores_view(run),
@@ -186,21 +186,19 @@ class FollowedRun:
 
     def _message(self, seen: RunView) -> str:
         run = seen.run
-        message = join(" ", (to_sentence(part) for part in (run.message, run.hint) if part))
         if seen.stopping:
-            message = _STOPPING
+            parts = [_STOPPING]
         elif run.status == "queued" and seen.waiting:
-            message = (
-                _("{waiting} runs before it.", waiting=seen.waiting)
-                if seen.waiting > 1
-                else _("{waiting} run before it.", waiting=seen.waiting)
-            )
-        elif seen.kept_until:
-            message += _(" This run is deleted after {day}: download what you want to keep.", day=_describe_day(seen.kept_until))
-        message = to_sentence(message.strip()) or to_sentence(self.messages.last)
+            parts = [ngettext("{n} run before it.", "{n} runs before it.", seen.waiting)]
+        else:
+            parts = [to_sentence(part) for part in (run.message, run.hint) if part]
+            if seen.kept_until:
+                day = _describe_day(seen.kept_until)
+                parts.append(_("This run is deleted after {day}: download what you want to keep.", day=day))
+        parts = parts or [to_sentence(self.messages.last)] * bool(self.messages.last)
         if run.model_path is not None and run.status in ("finished", "stopped") and not run.dev_rows and "score" not in run.after:
-            message = _("{not_evaluated} {message}", not_evaluated=to_sentence(_NOT_EVALUATED), message=message).strip()
-        return message
+            parts = [to_sentence(_NOT_EVALUATED), *parts]
+        return join(" ", parts) if parts else ""
 
     def curves(self) -> Value:
         """Return the value of a ``curves`` view: the loss, also smoothed, and the scores on the held-out rows."""
@@ -283,7 +281,7 @@ def scores_view(run: Run) -> Value | None:
     )
     if "sd" in run.after:
         metric = _("{metric}, mean of {each} (± {sd})", metric=metric, each=len(run.after["each"]), sd=f"{run.after['sd']:.4f}")
-    first, *more = [to_sentence(_MINUS.sub("−", words)) for words in describe_run(run.before, run.after)]
+    first, *more = [to_sentence(_with_minus_signs(words)) for words in describe_run(run.before, run.after)]
     return {
         "metric": metric,
         "before": float(before),
@@ -291,9 +289,13 @@ def scores_view(run: Run) -> Value | None:
         "intervals": [run.before.get("interval") or None, run.after.get("interval") or None],
         "verdict": verdict(run.after),
         "said": first,
-        "more": " ".join(more),
+        "more": join(" ", more),
         "confused": [to_sentence(words) for words in describe_confusions(run.after)],
     }
+
+
+def _with_minus_signs(words: str) -> str:
+    return words.map_values(_with_minus_signs) if isinstance(words, Message) else _MINUS.sub("−", words)
 
 
 def describe_method(method: str) -> str:

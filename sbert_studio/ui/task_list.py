@@ -179,7 +179,8 @@ def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
 
 def _progress(task: PageTask | JobView, unit: str = "") -> Value:
     is_running, done, total = task.status == "running", task.done, task.total
-    counted = _("{done} of {total} {unit}", done=f"{done:,}", total=f"{total:,}", unit=unit).rstrip() if total else ""
+    of = {"done": f"{done:,}", "total": f"{total:,}"}
+    counted = (_("{done} of {total} {unit}", **of, unit=unit) if unit else _("{done} of {total}", **of)) if total else ""
     phase = join(" · ", filter(None, (_capitalize(task.phase), counted))) if is_running else _STATUS.get(task.status, "done")
     share, left = (_share(done, total), _seconds_left(done, total, task.rate)) if is_running else (None, None)
     return {"status": task.status, "phase": phase, "share": share, "left": left, "seconds": task.seconds}

@@ -158,7 +158,7 @@ def head(
 
     Args:
         plotly: URL of ``plotly.min.js``.
-        languages: see :class:`.i18n.PageCatalogs`.
+        languages: see :class:`.language_switch.PageCatalogs`.
         own: titles of samples, which are translated even next to visitors' names.
         poll: seconds between polls for running tasks.
         tasks: those that can be cancelled, by event (:func:`.panel.cancellable_tasks`).

@@ -21,7 +21,8 @@ ENGLISH = r"""() => {
   for (let node = texts.nextNode(); node; node = texts.nextNode()) look(node.parentElement, node.data);
   for (const name of ["title", "placeholder", "aria-label", "alt", "data-name"])
     for (const node of document.querySelectorAll(`[${name}]`)) look(node, node.getAttribute(name));
-  for (const node of document.querySelectorAll("input[role='listbox']")) if (!node.closest(".sb-data")) look(node, node.value);
+  const shown = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+  for (const node of document.querySelectorAll("input[role='combobox']")) if (!node.closest(".sb-data")) look(node, shown.get.call(node));
   return [...found];
 }"""
 # Names stay as they are in every language.
@@ -63,6 +64,68 @@ def test_the_page_in_chinese_and_back(open_app: Callable[..., App]) -> None:
     map_and_fine_tune(app)
     evaluate_models_and_header(app)
     back_to_english_and_by_link(app)
+
+
+# What the inputs of the choosers that are visible show; their ``value`` is what the server gets.
+SHOWN = """() => {
+  const shown = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+  const boxes = [...document.querySelectorAll("[id] input[role='combobox']")].filter((box) => box.checkVisibility());
+  return Object.fromEntries(boxes.map((box) => [box.closest("[id]:not(input)").id, shown.get.call(box)]));
+}"""
+
+
+def test_results_and_what_they_were_made_with_stay_in_another_language(open_app: Callable[..., App]) -> None:
+    app = open_app("?lang=en")
+    page, search = app.page, app.search
+    page.click("#tab-search-button")
+    search.search("Where is my money?")
+    hits, before = search.texts.all_inner_texts(), page.evaluate(SHOWN)
+    assert before["search-beside"] == "None" and before["corpus"] == "Support requests"
+
+    switch(app, "zh", "相似度")
+    assert (
+        search.texts.all_inner_texts() == hits and page.input_value("#search-query input, #search-query textarea") == "Where is my money?"
+    )
+    expect(search.made_with).not_to_have_class(re.compile("sb-made-stale"))
+    shown = page.evaluate(SHOWN)
+    assert shown == before | {"corpus": "客服请求", "search-column-filter": "无", "search-reranker": "关闭", "search-beside": "无"}
+    app.expect_address(lang="zh", corpus="sample:support_requests")
+    refuse_files_in_chinese(app)
+
+    app.reload()
+    expect(page.locator("#tab-similarity-button")).to_have_text("相似度")
+    expect(search.texts.first).to_have_text(hits[0])
+    switch(app, "en", "Similarity")
+    assert search.texts.all_inner_texts() == hits and page.evaluate(SHOWN) == before
+    app.reload()
+    expect(page.locator("#tab-similarity-button")).to_have_text("Similarity")
+    expect(search.texts.first).to_have_text(hits[0])
+    app.expect_address(lang="en", corpus=None)
+
+
+def switch(app: App, code: str, title: str) -> None:
+    app.page.click(".sb-language")
+    expect(app.page.locator("#tab-similarity-button")).to_have_text(title)
+    app.expect_address(lang=code)
+    app.settle()
+
+
+def refuse_files_in_chinese(app: App) -> None:
+    """Errors keep the names of files as they are, and nothing of them is in English but these."""
+    page = app.page
+    page.click("#corpus input")
+    expect(page.get_by_role("option", name="您自己的文件…")).to_be_visible()
+    page.keyboard.press("Escape")
+    for name, text, words in (
+        ("bad.parquet", "just a text\n", "bad.parquet 不是 Parquet 文件：其内容是文本。"),
+        ("rows.jsonl", '{"text": "a"}\n{"text": }\n', "有一行不是有效的 JSON：缺少值（第 2 行）。"),
+        ("tool.bin", "x", "不支持的文件类型：tool.bin。"),
+    ):
+        app.close_toasts()
+        app.upload("search-file", name, text)
+        expect(app.toast).to_contain_text(words)
+        expect_chinese(page, name)
+    app.close_toasts()
 
 
 def similarity(app: App) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sbert_studio.i18n import _, translate_value
+from sbert_studio.runs.event_log import dump_event, load_event
 from sbert_studio.runs.run import Run
 from sbert_studio.services.results import RunView
 from sbert_studio.ui.run_view import FollowedRun, smooth
@@ -94,7 +97,7 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
     )
     assert follow.losses == ((1, 0.25),)
     panel = follow.panel(RunView(run(), ()))
-    assert panel["part"] == "part 2 of 2: seed 13"
+    assert panel["part"] == "Part 2 of 2: seed 13"
     assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
     assert follow.absorb([(7, ended)]).ended == follow.ended, "a resumed run tells again of what was done before"
     after = {"metric": "cosine_spearman", "score": 0.75, "sd": 0.0125, "each": [0.74, 0.76]}
@@ -162,3 +165,31 @@ def test_a_stopped_run_says_that_something_is_kept_only_where_there_is_a_model(t
     assert (
         "the model trained so far is saved" in FollowedRun("r").panel(RunView(run(status="stopped", model_path=tmp_path), ()))["subtitle"]
     )
+
+
+def test_a_run_that_was_trained_from_an_english_page_is_shown_in_chinese(tmp_path: Path) -> None:
+    """What a run stores are values and messages with their templates; sentences are made of them when they are shown."""
+    before, after = (
+        {"score": 0.81},
+        {"score": 0.80, "gain_interval": [-0.03, 0.01], "metric": "cosine_spearman", "general": {"score": 0.79}},
+    )
+    values = {"before": before | {"general": {"score": 0.8}}, "after": after, "dev_rows": 40, "model_path": tmp_path}
+    notice = load_event(dump_event({"type": "notice", "message": _("training resumes from step {step}", step=5), "passing": False}))
+    part = load_event(dump_event({"type": "part", "number": 1, "of": 2, "title": _("seed {seed}", seed=3)}))
+    assert notice and part
+    followed = FollowedRun("r").absorb([(1, part), (2, notice)])
+    kept = RunView(run(status="finished", **values), (), kept_until="2026-01-02T00:00:00")
+    for seen in (RunView(run(), ()), RunView(run(status="finished", **values), ()), kept, RunView(run(status="queued"), (), waiting=2)):
+        shown = translate_value(followed.panel(seen), "zh")
+        texts = [
+            shown["message"],
+            shown["part"],
+            *([shown["scores"][name] for name in ("said", "more", "metric")] if shown["scores"] else []),
+        ]
+        left = re.sub("Spearman", "", " ".join(texts))
+        assert re.search("[一-鿿]", left) and not re.search(r"[A-Za-z]{2}|\.( |$)", left), texts
+    assert "−0.01" in shown_scores(kept)["said"] and "−1.0" in shown_scores(kept)["more"]
+
+
+def shown_scores(seen: RunView) -> dict[str, str]:
+    return FollowedRun("r").panel(seen)["scores"]  # type: ignore[no-any-return]

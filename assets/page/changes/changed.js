@@ -45,12 +45,14 @@
       if (chosen !== null) {
         const side = (which) => el("div", {}, el("h4", {}, which ? "Nearest after" : "Nearest before"),
           el("ul", { class: "sb-changed-rows" }, drawing.nearOf(chosen, which).map((one) => line(one.row, one.changed ? (which ? "new" : "gone") : "", one.changed ? (which ? "sb-new" : "sb-gone") : ""))));
-        list.replaceChildren(el("h3", { translate: "no" }, textOf(chosen) ?? "…"), el("p", { class: "sb-caption" }, `${drawing.told(chosen)}.`), el("div", { class: "sb-sides" }, side(0), side(1)));
+        list.replaceChildren(el("h3", { translate: "no" }, textOf(chosen) ?? "…"), el("p", { class: "sb-caption" }, drawing.told(chosen)), el("div", { class: "sb-sides" }, side(0), side(1)));
         return;
       }
       const among = rows || value.most;
       const order = rows ? [...among].sort((a, b) => drawing.movedOf(b) - drawing.movedOf(a) || a - b).slice(0, LISTED) : among;
-      const title = rows ? t`${grouped(among.length)} chosen${among.length > LISTED ? t`, the ${LISTED} that moved most` : ", what moved most first"}` : "What moved most";
+      const count = grouped(among.length);
+      const chosenTitle = among.length > LISTED ? t`${count} chosen, the ${LISTED} that moved most` : t`${count} chosen, what moved most first`;
+      const title = rows ? chosenTitle : "What moved most";
       list.replaceChildren(el("h3", {}, title),
         order.length ? el("ul", { class: "sb-changed-rows" }, order.map((row) => line(row, drawing.told(row)))) : el("p", { class: "sb-dim" }, "No text there."));
     }

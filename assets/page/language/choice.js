@@ -4,7 +4,7 @@
   const KEY = "sbert-studio-language", ENGLISH = { name: "English", tag: "en" };
   const { languages = {} } = window.SB_PAGE || {};
   const all = { en: ENGLISH, ...languages };
-  const wanted = window.SB_TONGUES || navigator.languages || ["en"];  // Gradio is told another: see languages.py
+  const wanted = window.SB_TONGUES || navigator.languages || ["en"];  // Gradio is told another: see language_switch.py
 
   function saved() {
     try { return localStorage.getItem(KEY); } catch { return null; }
@@ -55,6 +55,15 @@
     return text;
   }
 
+  // An address that names a language names the chosen one from now on, so that a reload does not bring the former one back.
+  function writeAddress() {
+    const found = new URLSearchParams(location.search);
+    if (!found.has("lang") || found.get("lang") === now) return;
+    found.set("lang", now);
+    history.replaceState(history.state, "", `${location.pathname}?${found}${location.hash}`);
+  }
+  window.addEventListener("popstate", writeAddress);
+
   window.SB.language = {
     now: () => now,
     next: () => { const names = Object.keys(all); return names[(names.indexOf(now) + 1) % names.length]; },
@@ -63,6 +72,7 @@
     choose(name) {
       now = name;
       try { localStorage.setItem(KEY, name); } catch { /* a private window keeps nothing */ }
+      writeAddress();
       tellServer();
       return tell();
     },

@@ -3,7 +3,8 @@
   "use strict";
   const LATIN = /[A-Za-z]{2}|\d s$/, CJK = /[\u3400-\u9fff）”]$/;
   // Gradio's own texts with a value, which only it can fill in.
-  const GRADIO = ["In queue: {0} of {1}", "queue: {0}/{1} |", "number input for {0}", "range slider for {0}"];
+  const GRADIO = ["In queue: {0} of {1}", "queue: {0}/{1} |", "number input for {0}", "range slider for {0}", "Remove {0}",
+    "Invalid file type: {0}. Only {1} allowed.", "Invalid file types: {0}. Only {1} allowed."];
   const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const pattern = (key) => new RegExp(`^${key.split(/\{\d\}/).map(escaped).join("(.+?)")}$`);
   const ended = (text) => (/[。？！…]$/.test(text) ? text : CJK.test(text) ? `${text}。` : `${text}.`);
@@ -37,7 +38,7 @@
       const key = parts.reduce((whole, part, at) => `${whole}{${at - 1}}${part}`);
       const found = known.get(key.trim());
       // Nothing but punctuation around the values.
-      if (found === undefined) return filled(/[A-Za-z]/.test(key) ? key : key.replace(/[;:,] /g, (mark) => known.get(mark) ?? mark), values);
+      if (found === undefined) return filled(/[A-Za-z]/.test(key) ? key : key.replace(/[;:,] | \(|\)/g, (mark) => known.get(mark) ?? mark), values);
       return /^\s*/.exec(key)[0] + filled(found, values) + /\s*$/.exec(key)[0];
     };
     return look;

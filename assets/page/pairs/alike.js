@@ -1,10 +1,11 @@
 // Near-duplicates: a threshold slider with live counts, and the groups as cards.
 (() => {
   "use strict";
-  const { views, el, select, number, grouped, t } = window.SB;
+  const { views, el, select, sentences, number, grouped, t } = window.SB;
   // "apart" alone is an action on a whole group.
   const thumbs = (host, ...given) => window.SB.thumbs({ trigger: (name, { index, value }) => host.trigger(name, { index, value: `say ${value}` }) }, ...given);
-  const many = (count, one, more) => t`${grouped(count)} ${count === 1 ? one : more}`;
+  const groups = (count) => (count === 1 ? t`${count} group` : t`${grouped(count)} groups`);
+  const removed = (count) => (count === 1 ? t`${count} text removed` : t`${grouped(count)} texts removed`);
   const RESTS = 200, PATIENCE = 10000;  // milliseconds
   let made = 0;
 
@@ -23,8 +24,8 @@
     // Counts at the threshold; while the slider moves, upper bounds. The groups are drawn once it rests.
     const counted = (value, at) => {
       const [step, most] = value.steps[at];
-      if (Math.abs(step - value.threshold) > 1e-6) return t`${number(step, 3)}: up to ${many(most, "text removed", "texts removed")}`;
-      return t`${number(step, 3)}: ${many(value.found, "group", "groups")}, ${many(value.goes, "text removed", "texts removed")}, ${grouped(value.stays)} kept`;
+      if (Math.abs(step - value.threshold) > 1e-6) return t`${number(step, 3)}: up to ${removed(most)}`;
+      return t`${number(step, 3)}: ${groups(value.found)}, ${removed(value.goes)}, ${grouped(value.stays)} kept`;
     };
 
     const threshold = (value) => {
@@ -61,7 +62,7 @@
           el("button", { type: "button", class: "sb-small-button", "aria-pressed": group.all ? "true" : "false",
             on: { click: () => select(host, "apart", group.members[0].row) } }, group.all ? "Keep one" : "Keep all")),
         el("ul", {}, group.members.map((one) => member(one, group, name))),
-        group.rest ? el("p", { class: "sb-dim" }, t`and ${many(group.rest, "more", "more")}`) : null);
+        group.rest ? el("p", { class: "sb-dim" }, t`and ${grouped(group.rest)} more`) : null);
     };
 
     return (value) => {
@@ -76,8 +77,9 @@
       root.replaceChildren(
         el("p", { class: "sb-caption" }, value.caption),
         threshold(value),
-        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, t`No near-duplicates at this threshold.` + " " + (value.closest === null ? t`No pair reaches ${number(value.steps[0][0], 3)}.` : t`The most similar pair reaches ${number(value.closest, 3)}: lower the threshold to see it.`))]),
-        ...(value.differing ? [el("p", { class: "sb-note" }, t`Different “${value.column}” in ${many(value.differing, "group", "groups")}: review these first.`)] : []),
+        ...(value.groups.length ? [] : [el("p", { class: "sb-verdict" }, ...sentences(["No near-duplicates at this threshold.",
+          value.closest === null ? t`No pair reaches ${number(value.steps[0][0], 3)}.` : t`The most similar pair reaches ${number(value.closest, 3)}: lower the threshold to see it.`]))]),
+        ...(value.differing ? [el("p", { class: "sb-note" }, t`Different “${value.column}” in ${groups(value.differing)}: review these first.`)] : []),
         el("ul", { class: "sb-alike" }, value.groups.map(card)),
         ...(value.rest ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "more", 0) } }, t`Show more (${grouped(value.rest)} left)`)] : []),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));

@@ -1,17 +1,7 @@
 // The basket: thumbs on any two texts, the button that counts the pairs, and the list in the drawer.
 (() => {
   "use strict";
-  const { views, el, svg, select, grouped, t } = window.SB;
-  // How many pairs of each verdict there are.
-  function counts(together, apart) {
-    const a = grouped(together), b = grouped(apart);
-    if (together === 1) {
-      return apart === 1 ? t`${a} belongs together, ${b} does not. Train on them, and the model learns what you mean by alike.`
-        : t`${a} belongs together, ${b} do not. Train on them, and the model learns what you mean by alike.`;
-    }
-    return apart === 1 ? t`${a} belong together, ${b} does not. Train on them, and the model learns what you mean by alike.`
-      : t`${a} belong together, ${b} do not. Train on them, and the model learns what you mean by alike.`;
-  }
+  const { views, el, svg, select, sentences, grouped, t } = window.SB;
   const ICONS = { together: "M7 11v9H4v-9zM7 11l4-7c1.5 0 2.5 1 2.5 2.5V10h5.2c1.2 0 2 1.1 1.7 2.2l-1.7 6.3c-.2.9-1 1.5-1.9 1.5H7",
     apart: "M17 13V4h3v9zM17 13l-4 7c-1.5 0-2.5-1-2.5-2.5V14H5.3c-1.2 0-2-1.1-1.7-2.2l1.7-6.3C5.5 4.6 6.3 4 7.2 4H17" };
   const WORDS = { together: "Belong together", apart: "Do not belong together" };
@@ -86,8 +76,9 @@
           el("button", { type: "button", class: "sb-plain-button", disabled: !value.count, on: { click: () => select(host, "clear", 0) } }, "Empty it"),
           el("button", { type: "button", class: "sb-icon-button", "aria-label": "Close", on: { click: () => drawer("basket", false) } }, "✕")),
         ...(value.trouble ? [el("p", { class: "sb-note", role: "status" }, value.trouble)] : []),
-        el("p", { class: "sb-dim" }, value.count ? counts(value.together, value.apart)
-          : "Click a thumb next to two texts in Similarity, Search, Map or Near-duplicates to label the pair. Labelled pairs are collected here for training."),
+        el("p", { class: "sb-dim" }, ...(value.count
+          ? sentences([t`Similar pairs: ${grouped(value.together)}, dissimilar pairs: ${grouped(value.apart)}.`, "Train on them to teach the model what you mean by similar."])
+          : ["Click a thumb next to two texts in Similarity, Search, Map or Near-duplicates to label the pair. Labelled pairs are collected here for training."])),
         el("ul", { class: "sb-pairs" }, value.pairs.map((pair) => row(pair, draw))),
         ...(value.rest ? [el("p", { class: "sb-note" }, t`${grouped(value.rest)} older ones are in the file to download.`)] : []));
       draw();

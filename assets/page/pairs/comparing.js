@@ -18,7 +18,7 @@
         el("div", { class: "sb-big" }, number(value.cosine)), el("div", {}, el("strong", {}, value.words), el("p", {}, value.explain))),
       svg("svg", { class: "sb-gauge-bins", viewBox: `0 0 ${width} 20`, preserveAspectRatio: "none", "aria-hidden": "true" },
         value.bins.map((bin, at) => svg("rect", { x: at + 0.08, y: 20 - 20 * bin, width: 0.84, height: 20 * bin }))),
-      el("div", { class: "sb-gauge", role: "meter", "aria-label": "cosine similarity", "aria-valuemin": -1, "aria-valuemax": 1, "aria-valuenow": number(value.cosine), "aria-valuetext": `${number(value.cosine)}: ${value.words}` },
+      el("div", { class: "sb-gauge", role: "meter", "aria-label": "cosine similarity", "aria-valuemin": -1, "aria-valuemax": 1, "aria-valuenow": number(value.cosine), "aria-valuetext": t`${number(value.cosine)}: ${value.words}` },
         el("div", { class: "sb-gauge-fill", style: { width: place } }), el("div", { class: "sb-gauge-pin", style: { left: place } })),
       el("div", { class: "sb-gauge-marks", "aria-hidden": "true" }, marks),
       el("div", { class: "sb-gauge-foot" },
@@ -49,8 +49,9 @@
       const up = side === 0 ? [from, to] : [to, from];
       const x = (one) => one.left + one.width / 2 - box.left;
       lines.replaceChildren(svg("path", { d: `M${x(up[0])} ${up[0].bottom - box.top} C${x(up[0])} ${up[0].bottom - box.top + 26} ${x(up[1])} ${up[1].top - box.top - 26} ${x(up[1])} ${up[1].top - box.top}` }));
-      const adds = value.sums ? t`, adds ${(value.totals[side][word] < 0 ? "−" : "+") + Math.abs(value.totals[side][word]).toFixed(3)} to the cosine` : "";
-      told.textContent = t`“${textOf(side, word)}” is most like “${textOf(1 - side, partner)}” (${number(likeness(side, word, partner), 2)})${adds}.`;
+      const own = textOf(side, word), other = textOf(1 - side, partner), similarity = number(likeness(side, word, partner), 2);
+      const part = value.sums && (value.totals[side][word] < 0 ? "−" : "+") + Math.abs(value.totals[side][word]).toFixed(3);
+      told.textContent = part ? t`“${own}” is most similar to “${other}” (${similarity}) and adds ${part} to the cosine.` : t`“${own}” is most similar to “${other}” (${similarity}).`;
     }
     function part() {
       for (const node of nodes.flat()) { node.classList.remove("sb-chosen"); node.style.removeProperty("--near"); }

@@ -41,7 +41,7 @@
         textposition: value.points.map((point, own) => `${heights[own]} ${rates[own] > middle ? "left" : "right"}`), textfont: { size: 12, color: token("--sb-ink") },
         marker: { size: 10, color: accent }, cliponaxis: false,
         error_y: { type: "data", symmetric: false, array: value.points.map((point) => whisker(point, "high", 1)), arrayminus: value.points.map((point) => whisker(point, "low", -1)), color: ink, thickness: 1.2, width: 4 },
-        hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.4f}<br>%{x:,.0f} sentences/s<extra></extra>`,
+        hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.4f}<br>${t`${"%{x:,.0f}"} sentences/s`}<extra></extra>`,
       }], {
         title: { text: narrow ? "Score and speed" : t`${plain(value.metric)} against speed, with 95% intervals`, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },

@@ -14,7 +14,7 @@
         el("button", { type: "button", class: "sb-small-button", "aria-label": t`Compare, row ${row.line}`, on: { click: () => select(host, "mistake", place) } }, "Compare"))));
       const more = el("details", { class: "sb-more", open, on: { toggle: () => { open = more.open; } } }, el("summary", {}, value.title),
         el("p", { class: "sb-dim" }, value.note), list);
-      root.replaceChildren(value.rows.length ? more : el("p", { class: "sb-note" }, `${value.title}.`));
+      root.replaceChildren(value.rows.length ? more : el("p", { class: "sb-note" }, value.title));
     };
   };
 })();

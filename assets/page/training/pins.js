@@ -29,7 +29,7 @@
         el("div", { class: "sb-pin-texts" }, pair.texts.map((text) => el("p", { translate: "no" }, text))),
         el("div", { class: "sb-pin-scores" }, ...(pair.line.length > 1 ? [line(pair.line, low, high)] : []),
           el("span", {}, ...(pair.before === null ? [] : [el("span", { class: "sb-dim" }, number(pair.before)), " → "]), el("b", {}, number(pair.now)))))))] : []),
-      ...(value.query ? [el("p", { class: "sb-pin-query" }, "Nearest to ", el("b", { translate: "no" }, `“${value.query}”`), el("span", { class: "sb-dim" }, ` ${value.among}`)),
+      ...(value.query ? [el("p", { class: "sb-pin-query" }, el("b", {}, t`Nearest to “${value.query}”`), " ", el("span", { class: "sb-dim" }, value.among)),
         el("ol", { class: "sb-pins sb-pin-nearest" }, value.nearest.map((item) => el("li", {}, el("span", { class: "sb-pin-text", translate: "no" }, item.text),
           el("span", { class: "sb-pin-scores" }, el("span", { class: item.before > item.rank ? "sb-up" : "sb-dim" }, moved(item)), el("b", {}, number(item.similarity))))))] : []));
   };

@@ -1,7 +1,7 @@
 // A run while it trains: where it stands, its curves, and the scores before and after.
 (() => {
   "use strict";
-  const { views, el, select, token, number, grouped, duration, plotly, onTheme, t } = window.SB;
+  const { views, el, select, sentences, token, number, grouped, duration, plotly, onTheme, t } = window.SB;
 
   views.run = (root) => (value) => {
     if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
@@ -19,7 +19,7 @@
         el("i", { class: value.live ? "sb-live" : "", style: { width: `${share * 100}%` } })),
       el("dl", { class: "sb-facts sb-wide" }, facts.map(([name, fact]) => el("div", {}, el("dt", {}, name, window.SB.help(name)), el("dd", {}, fact)))),
       ...(value.phase ? [el("p", { class: "sb-note" }, value.phase)] : []),
-      ...(value.part ? [el("p", { class: "sb-note" }, value.part[0].toUpperCase() + value.part.slice(1))] : []),
+      ...(value.part ? [el("p", { class: "sb-note" }, value.part)] : []),
       ...(value.parts && value.parts.length && value.live ? [parts(value.parts)] : []),
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
@@ -105,13 +105,13 @@
     const tell = () => {
       const place = Number(slider.value), yours = points("score", place), general = points("general", place);
       const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
-      words.replaceChildren(el("b", {}, place.toFixed(2)), t` yours ${signed(yours)}`, ...(general === null ? [] : [t`, everyday language ${signed(general)}`]),
-        el("span", { class: "sb-dim" }, known ? " points, measured" : " points, between two marks"));
+      words.replaceChildren(el("b", {}, place.toFixed(2)), " ", general === null ? t`yours ${signed(yours)} points` : t`yours ${signed(yours)} points, everyday language ${signed(general)} points`,
+        " ", el("span", { class: "sb-dim" }, known ? "Measured." : "Estimated between two marks."));
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
     slider.addEventListener("input", tell);
     root.replaceChildren(el("h3", {}, "Fine-tuning strength"),
-      el("p", { class: "sb-dim" }, "Interpolates between the base model and the fine-tuned model. Nothing is retrained, and you can change it back.", ...(value.note ? [" ", value.note] : [])),
+      el("p", { class: "sb-dim" }, ...sentences(["Interpolates between the base model and the fine-tuned model. Nothing is retrained, and you can change it back.", ...(value.note ? [value.note] : [])])),
       el("div", { class: "sb-strength" }, el("span", { class: "sb-dim" }, "untuned"), slider, el("span", { class: "sb-dim" }, "tuned")),
       el("datalist", { id: list }, marks.map((mark) => el("option", { value: mark.strength }))),
       el("div", { class: "sb-strength-end" }, words, choose),
@@ -119,7 +119,7 @@
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
           ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
         el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
-          el("th", { scope: "row" }, mark.strength.toFixed(2) + (mark.strength === 0 ? ", base model" : mark.strength === 1 ? ", tuned" : "")), el("td", {}, number(mark.score, 4)),
+          el("th", { scope: "row" }, mark.strength === 0 ? t`${mark.strength.toFixed(2)}, base model` : mark.strength === 1 ? t`${mark.strength.toFixed(2)}, tuned` : mark.strength.toFixed(2)), el("td", {}, number(mark.score, 4)),
           ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));
     tell();
   };

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...i18n import _
+from ...i18n import _, ngettext
 from ..examples import Examples
 from ..findings import Finding, Fix, count, drop_rows_fix
 from ..language import LANGUAGE_NAMES, detect_language, detect_main_language, multilingual_model_hint
@@ -87,19 +87,25 @@ def check_self_pairs(context: CheckContext) -> Iterator[Finding]:
         return
     if kind == "triplets":
         indices = [index for index, row in enumerate(zip(*texts, strict=True)) if row[0] in row[2:] or row[1] in row[2:]]
-        problem = "whose negative is also the anchor or the positive"
+        message = ngettext(
+            "{n} row whose negative is also the anchor or the positive",
+            "{n} rows whose negative is also the anchor or the positive",
+            len(indices),
+        )
     else:
         indices = [index for index, (a, b) in enumerate(zip(texts[0], texts[1], strict=True)) if a == b]
-        problem = "pairing a text with itself"
+        message = ngettext("{n} row pairing a text with itself", "{n} rows pairing a text with itself", len(indices))
         if kind != "positive_pairs":
             assert targets is not None
             middle = 0.5 if kind == "scored_pairs" else (len(context.roles.labels) - 1) / 2
             is_ordered = kind == "scored_pairs" or context.roles.ordered
             indices = [index for index in indices if is_ordered and targets[index] < middle]
-            problem = "rating a text as dissimilar to itself"
+            message = ngettext(
+                "{n} row rating a text as dissimilar to itself", "{n} rows rating a text as dissimilar to itself", len(indices)
+            )
     if indices:
         rows = context.rows(indices)
-        yield Finding("warning", _("{rows} {problem}", rows=count(len(rows), "row"), problem=problem), rows, drop_rows_fix(rows))
+        yield Finding("warning", message, rows, drop_rows_fix(rows))
 
 
 def check_leaks(context: CheckContext) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text
-from ..findings import SHEET_NOTE_PREFIX, Finding
+from ..findings import Finding
 from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
@@ -110,18 +110,18 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
     if filled:
         notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
     if others:
-        why = _(", because {title} holds no table", title=repr(sheets[0].title)) if chosen is not sheets[0] else ""
+        read = {"title": repr(chosen.title), "others": others}
+        message = (
+            _("the sheet {title} was read; the workbook also holds {others}", **read)
+            if chosen is sheets[0]
+            else _(
+                "the sheet {title} was read, because {first} holds no table; the workbook also holds {others}",
+                first=repr(sheets[0].title),
+                **read,
+            )
+        )
         notes = (
-            Finding(
-                "info",
-                _(
-                    "{sheet_note_prefix}{title} was read{why}; the workbook also holds {others}",
-                    sheet_note_prefix=SHEET_NOTE_PREFIX,
-                    title=repr(chosen.title),
-                    why=why,
-                    others=others,
-                ),
-            ),
+            Finding("info", message),
             *notes,
         )
     return replace(content, notes=notes)

@@ -67,6 +67,9 @@ def _choose_reader(source: TableFile) -> Reader | None:
         return read_parquet
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
         return read_workbook
+    if source.suffix == ".parquet" and source.encoding:  # which refuses binary files
+        hint = "download or write it again, or give it the extension of its format, such as .csv or .txt"
+        raise StudioError(_("{name} is not a Parquet file: it contains text", name=source.path.name), hint)
     if source.suffix in (".yml", ".yaml"):
         hint = "convert it to CSV or JSON lines: an example a row, with its text and its label"
         raise StudioError(_("{name} is YAML, not a table", name=source.path.name), hint)

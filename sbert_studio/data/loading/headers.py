@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ...i18n import _
+from ...i18n import _, ngettext
 from ..findings import Finding
 from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import is_known_name
@@ -159,8 +159,10 @@ def name_columns(header: Sequence[str], width: int, row: int = 1) -> tuple[list[
         listed = ", ".join(list(names)[:4]) + ("…" if width > 4 else "")
         notes.append(Finding("info", _("no header row was found; the columns are called {listed}", listed=listed)))
     elif unnamed:
-        subject = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
-        notes.append(Finding("info", _("{subject} called {listed}", subject=subject, listed=listed), (row,)))
+        message = ngettext(
+            "a column without a name is called {listed}", "columns without a name are called {listed}", len(unnamed), listed=listed
+        )
+        notes.append(Finding("info", message, (row,)))
     return list(names), notes
 
 

@@ -25,6 +25,19 @@ _ROW_KEYS = ("rows", "data", "examples", "records", "items", "instances", "pairs
 # Keep numbers as written: 5.000 stays 5.000, and ids of 30 digits stay exact.
 _DECODER = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
+# Words of the messages of Python's parser, which are not translated → what is wrong.
+_REASONS = (
+    ("property", "a name in double quotes is missing"),
+    ("trailing", "a comma is followed by a closing bracket"),
+    ("value", "a value is missing"),
+    ("':'", "a colon is missing"),
+    ("','", "a comma is missing"),
+    ("data", "something follows the value"),
+    ("starting", "a text is not closed"),
+    ("control", "a text contains a control character, such as a line break"),
+    ("escape", "a text contains a backslash that starts no escape sequence"),
+)
+
 Refuse = Callable[[str, int], StudioError]
 """Return the error for a reason and the number of the invalid element."""
 
@@ -48,6 +61,11 @@ def read_json(source: TableFile, progress: Progress | None = None) -> Content:
         with Lines(source, progress) as lines:
             content = collect_rows(_read_lines(lines, log))
     return replace(content, notes=(*source.encoding_notes(), *content.notes, *log.findings()), doubts=source.ask_encoding())
+
+
+def _describe_error(error: ValueError) -> str:
+    message = str(getattr(error, "msg", error))
+    return next((reason for word, reason in _REASONS if word in message), message)
 
 
 def are_json_lines(lines: Sequence[str]) -> bool:
@@ -104,7 +122,7 @@ class _ArrayText:
             try:
                 value, end = decoder.raw_decode(self.buffer, self.at)
             except json.JSONDecodeError as error:
-                reason = error.msg
+                reason = _describe_error(error)
             except RecursionError:
                 raise self.refuse("it is nested too deeply", self.number) from None
             if end < len(self.buffer):
@@ -160,7 +178,7 @@ def _read_document(source: TableFile, array: bool, progress: Progress | None) ->
         value = _DECODER.decode("".join(chunks).removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
         row = getattr(error, "lineno", None)
-        reason = getattr(error, "msg", "nested too deeply")
+        reason = _describe_error(error) if isinstance(error, ValueError) else "it is nested too deeply"
         raise StudioError(_("{name} is not valid JSON: {reason}", name=name, reason=reason), _HINT, [row] if row else []) from None
     yield from _rows_of_document(value, name)
 
@@ -168,9 +186,9 @@ def _read_document(source: TableFile, array: bool, progress: Progress | None) ->
 def _read_lines(lines: Lines, log: RowLog) -> Iterator[tuple[int, Any]]:
     for number, line in lines.numbered(log):
         try:
-            value = _DECODER.decode(line.removeprefix("\ufeff"))
+            value = _DECODER.decode(line.removeprefix("\ufeff").rstrip("\r\n"))
         except ValueError as error:
-            raise StudioError(_("a line is not valid JSON: {msg}", msg=getattr(error, "msg", error)), _HINT, [number]) from None
+            raise StudioError(_("a line is not valid JSON: {reason}", reason=_describe_error(error)), _HINT, [number]) from None
         except RecursionError:
             raise StudioError("a line of JSON is nested too deeply", _HINT, [number]) from None
         yield number, value

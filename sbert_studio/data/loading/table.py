@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 
 from ...errors import StudioError
-from ...i18n import _
+from ...i18n import _, join
 from ...progress import Progress
 from ...workspace import atomic_file
 from ..cells import cell_text, safe_cell, write_csv, write_rows
@@ -75,7 +75,8 @@ class Table:
     @property
     def elsewhere(self) -> str:
         """End of a hint that lists the other sheets of the workbook, or ``""``."""
-        return "".join(_("; {message}", message=note.message) for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX))
+        notes = [note.message for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX)]
+        return join("", (_("; {message}", message=note) for note in notes)) if notes else ""
 
     def head(self, n: int) -> list[list[str]]:
         """Return the first ``n`` rows, each as a list of cells."""

@@ -76,7 +76,7 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
         note = "labels 0, 1, 2 read as entailment, neutral, contradiction"
     group = context.find_group((*texts, target))
     roles = Roles("labelled_pairs", texts, target, labels=found.labels, group=group, note=note, ordered=found.is_ordered)
-    why = (_("{target}: {why}", target=target, why=found.why),) if found.why else ()
+    why = (_("{=target}: {why}", target=target, why=found.why),) if found.why else ()
     if found.is_certain:
         return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
     return Hypothesis(roles, EXPLICIT, why, (_ask_order(context, roles, target, found),))

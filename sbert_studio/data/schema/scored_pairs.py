@@ -73,7 +73,7 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
             ),
         )
     if found is not None:
-        why = (*why, _("{target}: {found}", target=target, found=found.describe()))
+        why = (*why, _("{=target}: {found}", target=target, found=found.describe()))
     question = None
     if context.scale is None:
         if mixes_percentages(context.table.column(target)):

@@ -194,20 +194,15 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
         number += 1
         line = _line(source, table.name, number)
     if header and (found > header[0] or (found < header[0] and not table.full())):
-        ends = (
-            _("{name} ends in line {number}: its", name=table.name, number=number - 1)
-            if found < header[0]
-            else _("{name}: the", name=table.name)
-        )
-        more = "" if found < header[0] else " or more"
+        values = {"name": table.name, "header": header[0], "found": found}
         raise StudioError(
             _(
-                "{ends} first line announces {header} words, but {found}{more} are there",
-                ends=ends,
-                header=header[0],
-                found=found,
-                more=more,
-            ),
+                "{name} ends in line {number}: its first line announces {header} words, but {found} are there",
+                number=number - 1,
+                **values,
+            )
+            if found < header[0]
+            else _("{name}: the first line announces {header} words, but {found} or more are there", **values),
             _AGAIN,
         )
 

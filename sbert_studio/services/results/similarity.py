@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import computed_field
 
 from ...data.findings import count
-from ...i18n import _
+from ...i18n import _, join
 from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Agreement:
             means = ", ".join(f"{label} {mean:.3f}" for label, mean in self.mean_by_label.items())
             return _("Mean cosine by {column}, over {rows}: {means}", column=repr(self.column), rows=count(self.rows, "row"), means=means)
         measures = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
-        correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in measures)
+        correlation = join(", ", (_describe_correlation(*measure) for measure in measures))
         return _(
             "The cosines and {column} agree over {rows} by {correlation}",
             column=repr(self.column),
@@ -125,8 +125,11 @@ class Agreement:
         return found | {"spearman": self.spearman, "pearson": self.pearson, **intervals}
 
 
-def _between(bounds: tuple[float, ...]) -> str:
-    return f" (between {bounds[0]:.2f} and {bounds[1]:.2f})" if bounds else ""
+def _describe_correlation(name: str, value: float | None, bounds: tuple[float, ...]) -> str:
+    if not bounds:
+        return f"{name} {value:.4f}"
+    low, high = (f"{bound:.2f}" for bound in bounds)
+    return _("{name} {value} (between {low} and {high})", name=name, value=f"{value:.4f}", low=low, high=high)
 
 
 @dataclass(frozen=True)

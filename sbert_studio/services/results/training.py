@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, PlainSerializer, computed_field
 from typing_extensions import TypedDict
 
-from ...i18n import _
+from ...i18n import _, join
 from ...runs.run import Run
 from ...serialization import JsonResult, doc
 from ...training.events import format_rate
@@ -37,15 +37,17 @@ class TrainingForecast:
 
     def describe(self) -> str:
         """Return a summary such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""
-        found = self.estimate
-        rate, memory = format_rate(found.pairs_per_second), found.peak_bytes / 1e9
-        return _(
-            "about {duration}, {memory} GB of memory; {steps} steps at {rate} rows a second",
-            duration=_describe_duration(found.seconds),
-            memory=f"{memory:.1f}",
-            steps=f"{found.steps:,}",
-            rate=rate,
-        )
+        return join("; ", [self.describe_cost(), self.describe_steps()])
+
+    def describe_cost(self) -> str:
+        """Return time and memory, such as ``about 4 min, 2.1 GB of memory``."""
+        memory = f"{self.estimate.peak_bytes / 1e9:.1f}"
+        return _("about {duration}, {memory} GB of memory", duration=_describe_duration(self.estimate.seconds), memory=memory)
+
+    def describe_steps(self) -> str:
+        """Return the number of steps and their speed, such as ``1,250 steps at 84 rows a second``."""
+        steps, rate = f"{self.estimate.steps:,}", format_rate(self.estimate.pairs_per_second)
+        return _("{steps} steps at {rate} rows a second", steps=steps, rate=rate)
 
 
 def _describe_duration(seconds: float) -> str:
@@ -53,7 +55,9 @@ def _describe_duration(seconds: float) -> str:
         return _("{value} s", value=f"{max(1, seconds):.0f}")
     if seconds < 5400:
         return _("{seconds} min", seconds=f"{seconds / 60:.0f}")
-    return _("{seconds} h", seconds=f"{seconds / 3600:.1f}") if seconds < 172_800 else _("{seconds} days", seconds=f"{seconds / 86400:.1f}")
+    if seconds < 172_800:
+        return _("{hours} hours", hours=f"{seconds / 3600:.1f}")
+    return _("{days} days", days=f"{seconds / 86400:.1f}")
 
 
 class RunEvent(TypedDict):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import StudioError
-from ...i18n import _
+from ...i18n import _, ngettext
 from ..state import DrawnMap, EarlierEdits, SelectedCorpus
 from .file_store import EditConflictError
 from .tasks import session_id
@@ -77,8 +77,12 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
             lost += 1
     if not lost:
         return edits, ()
-    what = "1 change that you made to them is" if lost == 1 else _("{lost} changes that you made to them are", lost=lost)
-    return edits, (_("The clusters have changed, so {what} not applied. Labels and removed texts are unchanged.", what=what),)
+    note = ngettext(
+        "The clusters have changed, so {n} change that you made to them is not applied. Labels and removed texts are unchanged.",
+        "The clusters have changed, so {n} changes that you made to them are not applied. Labels and removed texts are unchanged.",
+        lost,
+    )
+    return edits, (note,)
 
 
 def cluster_digest(edits: EditHistory) -> str:

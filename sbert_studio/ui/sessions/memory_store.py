@@ -18,8 +18,8 @@ from .tasks import client_address, session_id
 T = TypeVar("T")
 _CLOSED_SECONDS = 600.0  # seconds for which a closed page's values are kept, because a lost connection looks the same
 _MAX_REMOVED = 4096  # number of evicted keys remembered for the error message
-_CROWDED = "was unloaded to free memory, because too much was open at the same time"
-_OVER_QUOTA = "was unloaded to free memory for a later selection"
+# Reasons why a value was removed.
+_CROWDED, _OVER_QUOTA, _ON_REQUEST, _CLOSED = range(4)
 
 
 @dataclass
@@ -45,7 +45,7 @@ class MemoryStore:
         self._total, self._each = total, each
         self._items: OrderedDict[str, _Item] = OrderedDict()
         self._closed: dict[str, float] = {}
-        self._removed: OrderedDict[str, str] = OrderedDict()
+        self._removed: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.RLock()
 
     @property
@@ -69,10 +69,7 @@ class MemoryStore:
         with self._lock:
             if not isinstance(key, str) or key not in self._items:
                 reason = self._removed.get(key) if isinstance(key, str) else None
-                raise StudioError(
-                    _("this {kind} {reason}", kind=kind, reason=reason) if reason else _("this {kind} is no longer in memory", kind=kind),
-                    "choose it once more",
-                )
+                raise StudioError(_describe_removal(kind, reason), "choose it once more")
             if kind and self._items[key].kind not in ("", kind):
                 raise StudioError(_("this is no {kind}", kind=kind), "choose one")
             self._items.move_to_end(key)
@@ -86,7 +83,7 @@ class MemoryStore:
     def remove(self, key: str) -> None:
         with self._lock:
             if key in self._items:
-                self._drop(key, "was removed, as you asked")
+                self._drop(key, _ON_REQUEST)
 
     def close(self, session: str) -> None:
         """Record that a page was closed or lost its connection. Its values are removed after ten minutes, or when memory is needed."""
@@ -98,7 +95,7 @@ class MemoryStore:
         with self._lock:
             over = {session for session, closed in self._closed.items() if time.monotonic() - closed > _CLOSED_SECONDS}
             for key in [key for key, item in self._items.items() if item.session in over]:
-                self._drop(key, "is no longer in memory")
+                self._drop(key, _CLOSED)
             for session in over:
                 del self._closed[session]
 
@@ -125,17 +122,27 @@ class MemoryStore:
             usage[of(item)] = usage.get(of(item), 0) + item.size
         return usage
 
-    def _drop_oldest(self, newest: str, session: str, reason: str) -> bool:
+    def _drop_oldest(self, newest: str, session: str, reason: int) -> bool:
         key = next((key for key, item in self._items.items() if key != newest and item.session == session), None)
         if key is not None:
             self._drop(key, reason)
         return key is not None
 
-    def _drop(self, key: str, reason: str) -> None:
+    def _drop(self, key: str, reason: int) -> None:
         del self._items[key]
         self._removed[key] = reason
         while len(self._removed) > _MAX_REMOVED:
             self._removed.popitem(last=False)
+
+
+def _describe_removal(kind: str, reason: int | None) -> str:
+    if reason == _CROWDED:
+        return _("this {kind} was unloaded to free memory, because too much was open at the same time", kind=kind)
+    if reason == _OVER_QUOTA:
+        return _("this {kind} was unloaded to free memory for a later selection", kind=kind)
+    if reason == _ON_REQUEST:
+        return _("this {kind} was removed, as you asked", kind=kind)
+    return _("this {kind} is no longer in memory", kind=kind)
 
 
 class TypedStore(Generic[T]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sbert_studio.data.corpus import corpus_from_table
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.loading.json import parse_elements
 from sbert_studio.errors import StudioError
+from sbert_studio.i18n import translate
 
 FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
 Rows = list[list[str]]
@@ -86,6 +88,27 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
     with pytest.raises(StudioError) as caught:
         read(tmp_path, '{"text": "a"}\n{"text": "b"}\n' + line + "\n", "rows.jsonl")
     assert caught.value.rows == (3,)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"text": }', "a value is missing"),
+        ('{"text" "a"}', "a colon is missing"),
+        ('{"text": "a" "b": 1}', "a comma is missing"),
+        ("{text: 1}", "a name in double quotes is missing"),
+        ('{"text": "a"} b', "something follows the value"),
+        ('{"text": "a', "a text is not closed"),
+        ('{"text": "a\tb"}', "a control character"),
+        (r'{"text": "\q"}', "a backslash that starts no escape sequence"),
+        (r'{"text": "\u12"}', "a backslash that starts no escape sequence"),
+    ],
+)
+def test_the_reason_why_a_line_is_not_json_can_be_translated(tmp_path: Path, line: str, reason: str) -> None:
+    """The messages of Python's parser, of which there is no translation, are not shown."""
+    with pytest.raises(StudioError, match=reason) as caught:
+        read(tmp_path, f'{{"text": "a"}}\n{line}\n', "rows.jsonl")
+    assert not re.search("[A-Za-z]", translate(caught.value.message, "zh").replace("JSON", ""))
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ NOT_TABLES = {
     "noise.csv": (bytes(range(256)) * 40, "binary"),
     "noise.xlsx": (b"PK\x03\x04" + bytes(range(256)), "workbook"),
     "noise.parquet": (b"PAR1" + bytes(range(256)) + b"PAR1", "Parquet"),
+    "text.parquet": (b"hello, this is text\n", "text.parquet is not a Parquet file"),
+    "noise2.parquet": (bytes(range(256)) * 40, "binary"),
     "picture.csv": (b"\x89PNG\r\n\x1a\n" + bytes(100), "PNG"),
     "old.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "Excel"),
     "page.xls": (b"<html><table><tr><td>text</td></tr></table></html>", "web page"),

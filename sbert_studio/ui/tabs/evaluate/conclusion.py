@@ -98,7 +98,7 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
     titles = [score.title for score in scores]
     if not others:
         metric = describe_metric(best.metric)
-        text = f"{best.title}: {metric} {best.score:.4f}."
+        text = _("{=title}: {metric} {score}.", title=best.title, metric=metric, score=f"{best.score:.4f}")
         if best.interval:
             low, high = best.interval
             text = _(
@@ -145,8 +145,10 @@ def _compare_shares(best: MainScore, other: MainScore) -> str:
     interval, is_certain = _describe_gain(best, other, of, 0 if of == 100 else 1)
     counts = {"a": a, "b": b, "of": f"{of:,}", "one": f"{one:,}", "two": f"{two:,}"}
     if not interval:
-        few = "the rows are too few to tell this from chance"
-        return _("{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; {few}.", **counts, few=few)
+        return _(
+            "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; the rows are too few to tell this from chance.",
+            **counts,
+        )
     if is_certain:
         return _(
             "{a} is better than {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that is more than chance.",

@@ -244,7 +244,7 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
             begin_phase=begin,
         )
         provenance = form_provenance(
-            "evaluate", request.form.key, _("{shown} · {name}", shown=", ".join(shown), name=name), request.repeat_button, theirs=shown
+            "evaluate", request.form.key, _("{=shown} · {name}", shown=", ".join(shown), name=name), request.repeat_button, theirs=shown
         )
         return evaluation_result(found, titles, name, provenance)
 
@@ -437,7 +437,7 @@ def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False)
         return NO_ENTRIES
     has_metric = not is_one_set or len({entry.metric for entry in entries}) > 1
     columns = [column("Model", main=True), column("Score", "bar", digits=4), column("95% interval", "interval")]
-    columns += [] if is_one_set else [column("Set")]
+    columns += [] if is_one_set else [column("Set", ours=True)]
     columns += [column("Metric", ours=True)] if has_metric else []
     columns += [column("Sentences/s", "count"), column("Dimensions", "count"), column("When")]
     names = dataset_names(entries)

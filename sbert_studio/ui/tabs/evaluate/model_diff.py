@@ -95,7 +95,8 @@ def compare(
     changes = page.studio.model_diff.compare(texts, before, after, queries=typed, column=column, begin_phase=begin)
     titles = (page.model_title(before), page.model_title(after))
     comparison = Comparison(page.model_diffs.put(changes), bool(typed), run_scores(page, before, after))
-    words, theirs = f"{titles[0]} → {titles[1]} · {texts.name}", (*titles, *page.corpora.user_names(selected))
+    words = _("{=before} → {=after} · {corpus}", before=titles[0], after=titles[1], corpus=texts.name)
+    theirs = (*titles, *page.corpora.user_names(selected))
     form = form_value(before, after, queries, category)["key"]
     provenance = form_provenance(SUBTAB, form, words, "changed-go", texts, theirs)
     return ModelDiffView(key, comparison, diff_value(changes, titles, comparison) | {"made": provenance}, props(visible=True))

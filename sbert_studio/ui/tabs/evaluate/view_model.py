@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
 from ....evaluation.report import describe_metric, disambiguate_names
-from ....i18n import _, join, with_full_stop
+from ....i18n import _, join, verbatim, with_full_stop
 from ....services.questions import OpenQuestionsError
 from ...state import ModelUpdate
 from ...task_list import job_view
@@ -195,7 +195,7 @@ def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles
         if several:
             row += [score.score - first.score, verdict(first, score)] if score is not first else [None, ""]
         rows.append(row)
-    note = "\n".join(_notes(evaluation, titles))
+    note = join("\n", _notes(evaluation, titles))
     return table(columns, rows, caption=_caption(first, evaluation, name), note=note, theirs=[score.title for score in scores])
 
 
@@ -213,7 +213,7 @@ def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Va
     counts = {name for name in names if all(isinstance(scores[name], int) for _, _, scores in lines if name in scores)}
     has_similarities = any(similarity for _, similarity, _ in lines)
     columns = [column("Model"), *([column("Similarity", ours=True)] if has_similarities else [])]
-    columns += [column("Set")] if len(evaluation.files) > 1 else []
+    columns += [column("Set", ours=True)] if len(evaluation.files) > 1 else []
     for name in names:
         title = describe_metric(name)
         columns.append(column(title, "count") if name in counts else column(title, "number", digits=4))
@@ -222,7 +222,7 @@ def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Va
         for head, similarity, scores in lines
     ]
     notes = dict.fromkeys(note for _, report in _reports(evaluation, titles) if (note := _describe_rows(report)))
-    return table(columns, rows, caption="All scores", note="\n".join(notes), theirs=list(titles.values()))
+    return table(columns, rows, caption="All scores", note=join("\n", notes), theirs=list(titles.values()))
 
 
 def _describe_rows(report: Report) -> str:
@@ -277,9 +277,9 @@ def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]
     for name, file in zip(files, evaluation.files, strict=True):
         notes += [_("{name}: {note}", name=name, note=note) if several else note for note in file.notes]
     for model in evaluation.models:
-        title = f"{titles.get(model.model, model.model)}: " if len(evaluation.models) > 1 else ""
         for file_name, own in zip(files, model.notes, strict=True):
-            notes += [f"{title}{f'{file_name}: ' if several else ''}{note}" for note in own]
+            about = [titles.get(model.model, model.model)] * (len(evaluation.models) > 1) + [file_name] * several
+            notes += [join(": ", [*map(verbatim, about), note]) for note in own]
     shown = [with_full_stop(note) for note in dict.fromkeys(notes)]
     return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], _("And {shown} more remarks.", shown=len(shown) - _MAX_NOTES)]
 
@@ -303,7 +303,11 @@ def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: 
         return None
     rows.sort(key=lambda row: -row[0])
     is_labelled = any(file.rows.examples.labels for file in evaluation.files)
-    columns = [*([column("Set")] if several else []), column("Texts", "texts", main=True), column("People say", ours=not is_labelled)]
+    columns = [
+        *([column("Set", ours=True)] if several else []),
+        column("Texts", "texts", main=True),
+        column("People say", ours=not is_labelled),
+    ]
     columns += [column(_("{name} says", name=name), ours="class" not in kinds) for name in names] + [
         column("Closer", ours=True),
         column("Row", "row"),
@@ -329,11 +333,9 @@ def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Ma
     )
     total = AgreementCounts(both, first, second, neither).total
     a, b = (titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two))
-    things = {1: "texts", 2: "pairs"}.get(len(evaluation.files[0].rows.examples.texts), "triplets")
     return _(
-        "Of {total} {things} {a} gets {both} right and {b} {both2}: on {first} only {a} is right, on {second} only {b}.",
+        "Of {total} rows {a} gets {both} right and {b} {both2}: on {first} only {a} is right, on {second} only {b}.",
         total=f"{total:,}",
-        things=things,
         a=a,
         both=f"{both + first:,}",
         b=b,

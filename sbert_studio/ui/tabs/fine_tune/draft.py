@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....data.samples import list_samples
 from ....data.schema.roles import SchemaOverrides, format_names, format_scale
-from ....errors import StudioError, describe_rows
+from ....errors import StudioError
 from ....i18n import _, join, to_sentence
 from ....services.questions import apply_answer, format_value
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
@@ -111,9 +111,8 @@ def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progre
     try:
         plan = studio.planner.plan(request, draft.plan, table=draft.table, check_progress=progress)
     except StudioError as error:
-        rows = _(" ({rows})", rows=describe_rows(error.rows)) if error.rows else ""
-        words = join(" ", (to_sentence(part) for part in (error.message + rows, error.hint) if part))
-        return replace(draft, request=request, plan=None, problem=words.rstrip("."), edited=None)
+        words = join(" ", (to_sentence(part) for part in (error.describe(), error.hint) if part))
+        return replace(draft, request=request, plan=None, problem=words, edited=None)
     return replace(draft, request=request, plan=plan, problem="", edited=None)
 
 

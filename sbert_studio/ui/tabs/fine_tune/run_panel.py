@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
-from ....i18n import _
+from ....i18n import _, join, ngettext
 from ....runs.files import RunFiles
 from ....services.run_setup import strength_marks
 from ...run_view import LIVE, FollowedRun, read_run
@@ -291,9 +291,15 @@ def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | 
 def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> str:
     if event.get("kept") and followed.status not in ("", *LIVE):
         return "Before training, and with the saved model."
-    step = "Base model" if not event["step"] else _("After step {step}", step=f"{int(event['step']):,}")
+    step = f"{int(event['step']):,}"
     # With several members, those trained on a part of the rows are evaluated, and the saved model comes from another one.
-    return _("{step} of {part}.", step=step, part=followed.part) if followed.part else f"{step}."
+    if followed.part:
+        return (
+            _("After step {step} of {part}.", step=step, part=followed.part)
+            if event["step"]
+            else _("Base model of {part}.", part=followed.part)
+        )
+    return _("After step {step}.", step=step) if event["step"] else "Base model."
 
 
 def mistakes_view(studio: Studio, run: Run) -> Value | None:
@@ -312,20 +318,20 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
         }
         for one in found["worst"]
     ]
-    number = _("{rows} worst mistakes", rows=len(rows)) if len(rows) > 1 else "worst mistake"
+    of = f"{found['rows']:,}"
     title = (
-        _("The {number} on {rows} held-out rows", number=number, rows=f"{found['rows']:,}")
+        ngettext("The worst mistake on {rows} held-out rows", "The {n} worst mistakes on {rows} held-out rows", len(rows), rows=of)
         if rows
-        else _("No mistake on {rows} held-out rows", rows=f"{found['rows']:,}")
+        else _("No mistake on {rows} held-out rows.", rows=of)
     )
     saved = run.after.get("kept") or run.after
     now, then = saved.get("strength"), found.get("strength")
-    note = _("{mistakes} Each row was evaluated by a model that had not been trained on it.", mistakes=_MISTAKES[found["kind"]])
+    notes = [_MISTAKES[found["kind"]], "Each row was evaluated by a model that had not been trained on it."]
     if isinstance(then, int | float) and isinstance(now, int | float) and abs(then - now) > 1e-6:
-        note += _(" The list is from the end of the training, at strength {then}.", then=f"{then:g}")
+        notes.append(_("The list is from the end of the training, at strength {then}.", then=f"{then:g}"))
     if saved.get("folds"):
-        note += " Compare uses the saved model, which has since been trained on these rows."
-    return to_json({"title": title, "note": note, "rows": rows})  # type: ignore[no-any-return]
+        notes.append("Compare uses the saved model, which has since been trained on these rows.")
+    return to_json({"title": title, "note": join(" ", notes), "rows": rows})  # type: ignore[no-any-return]
 
 
 def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:

@@ -182,10 +182,7 @@ def findings_view(draft: Draft) -> Value:
             }
             for number, item in enumerate(diagnosis.findings)
         ],
-        "offers": [
-            {"name": offer.name, "label": offer.label, "rows": offer.describe().removeprefix(f"{offer.label}: ")}
-            for offer in diagnosis.offers
-        ],
+        "offers": [{"name": offer.name, "label": offer.label, "rows": offer.describe_rows()} for offer in diagnosis.offers],
     }
     return to_json({**value, **more})  # type: ignore[no-any-return]
 
@@ -228,7 +225,6 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
     plan = require_plan(draft)
     found = studio.planner.estimate(plan)
     spec = found.spec
-    duration, steps = found.describe().split("; ")
     trainings = spec.seeds * max(1, spec.folds)
     work = (
         ngettext(
@@ -253,7 +249,8 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
     if folds := found.estimate.folds:
         work += _(", in {folds} folds without a part of the rows each, and once with all of them", folds=folds)
     work += _(", {trainings} trainings", trainings=trainings) if trainings > 1 else ""
-    return {"title": to_sentence(duration), "reasons": [to_sentence(work), to_sentence(steps), _ESTIMATE_NOTE]}
+    reasons = [to_sentence(work), to_sentence(found.describe_steps()), _ESTIMATE_NOTE]
+    return {"title": to_sentence(found.describe_cost()), "reasons": reasons}
 
 
 def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:

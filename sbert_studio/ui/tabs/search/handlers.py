@@ -12,7 +12,7 @@ import gradio as gr
 
 from ....errors import StudioError
 from ....explore.bm25 import highlight
-from ....i18n import _, join
+from ....i18n import _, join, verbatim
 from ....models.prompts import SearchSettings
 from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
@@ -105,8 +105,9 @@ def describe_filter(name: str | None, values: Sequence[str] | None) -> str:
     if not name or not values:
         return ""
     more = len(values) - _MAX_NAMED_VALUES
-    named = [value or "(blank)" for value in values[:_MAX_NAMED_VALUES]] + ([_("{more} more", more=more)] if more > 0 else [])
-    return _("where {name} is {named}", name=name, named=" or ".join(named))
+    named = [verbatim(value) if value else _("(blank)") for value in values[:_MAX_NAMED_VALUES]]
+    named += [_("{more} more", more=more)] if more > 0 else []
+    return _("where {name} is {named}", name=name, named=join(" or ", named))
 
 
 def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, searched: str, *, marks_words: bool = False) -> Value:
@@ -286,7 +287,10 @@ def follow_corpus(page: Page, corpus: str | None, rows_to_search: RowSelection |
 
 def update_filter_values(page: Page, corpus: str | None, filter_column: str) -> Update:
     counts = Counter(page.corpora.current(corpus)[1].corpus.fields.get(filter_column, ()))
-    choices = [(f"{(value or '(blank)')[:_MAX_VALUE_CHARACTERS]} · {n:,}", value) for value, n in counts.most_common(_MAX_VALUES)]
+    choices = [
+        (f"{value[:_MAX_VALUE_CHARACTERS]} · {n:,}" if value else _("(blank) · {n}", n=f"{n:,}"), value)
+        for value, n in counts.most_common(_MAX_VALUES)
+    ]
     return props(choices=choices, value=[], visible=bool(filter_column))
 
 

@@ -10,7 +10,7 @@ import gradio as gr
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices
 from ...corpora import corpus_picker
-from ...i18n import example_textbox
+from ...language_switch import example_textbox
 from ...panel import Panel
 from ...views import placeholder, view
 from . import duplicates, handlers

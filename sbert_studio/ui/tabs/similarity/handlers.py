@@ -104,7 +104,7 @@ def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpu
         "cosine": found.cosine,
         "place": position(found.cosine),
         "words": words,
-        "explain": join(" ", (explanation, *found.notes)).strip(),
+        "explain": join(" ", filter(None, (explanation, *found.notes))),
         "facts": [
             ("Cosine", found.cosine),
             ("Dot product", found.dot),
@@ -187,7 +187,7 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
             _("number of sentences: {texts}", texts=len(texts)), _("enter 2 to {max_texts}, one per line", max_texts=MAX_TEXTS)
         )
     encoder = studio.catalog.load(model or studio.settings.default_model)
-    note = " ".join((*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
+    note = join(" ", (*score_note(encoder.name, encoder.similarity_name), *studio.languages.reading_notes(texts, model)))
     scores = studio.similarity.compare_all(texts, model)
     # Dot products and distances have no fixed scale, so the shades cover the observed range.
     low, high = (0.0, 1.0) if encoder.similarity_name == "cosine" else (float(scores.min()), float(scores.max()))

@@ -10,7 +10,7 @@ import gradio as gr
 from ....i18n import _
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices, sample_picker, samples_of, upload
-from ...i18n import example_textbox
+from ...language_switch import example_textbox
 from ...panel import Panel
 from ...state import SIMILARITY
 from ...views import placeholder, view

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from tiny_studio import write_pairs
 
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.i18n import translate_value
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
@@ -82,7 +84,9 @@ def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_
 def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
     draft = drafts.with_settings(page.studio, open_path(page, pairs), None, {"loss": "cosine", "epochs": 2.0})
     offers = {offer["name"]: offer["rows"] for offer in view_model.findings_view(draft)["offers"]}
-    assert offers["scored_to_labelled"] == "60 rows"
+    assert offers["scored_to_labelled"] == "60 rows" and re.fullmatch(r"\d+ rows?, \d+ not converted", offers["labelled_to_positive"])
+    translated = translate_value(view_model.findings_view(draft), "zh")["offers"]
+    assert not [offer for offer in translated if re.search("[A-Za-z]", offer["rows"])]
     labelled = drafts.change_rows(page.studio, draft, "convert", "scored_to_labelled", None)
     assert labelled.diagnosis is not None and labelled.diagnosis.roles.kind == "labelled_pairs"
     assert labelled.overrides == {"epochs": 2.0}

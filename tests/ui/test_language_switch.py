@@ -13,8 +13,8 @@ from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.data.language import count_languages
 from sbert_studio.data.samples import get_sample, sample_texts
-from sbert_studio.ui import banner, i18n, routing
-from sbert_studio.ui.i18n import ExampleTexts
+from sbert_studio.ui import banner, language_switch, routing
+from sbert_studio.ui.language_switch import ExampleTexts
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import Header, ModelUpdate, OtherTexts
@@ -41,35 +41,35 @@ SAME = ExampleTexts(UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
 
 
 def test_a_page_in_chinese_opens_with_chinese_texts_corpus_and_model(page: Page, static: str) -> None:
-    found = i18n.open_page(page, None, "zh", "", texts_of("en"))
+    found = language_switch.open_page(page, None, "zh", "", texts_of("en"))
     assert found.owner["owner"].startswith("visitor-") and found.language == "zh"
     assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props(value=static)
     assert found.texts == texts_of("zh")
 
 
 def test_a_page_in_english_opens_as_it_is_drawn(page: Page) -> None:
-    found = i18n.open_page(page, None, "en", "", texts_of("en"))
+    found = language_switch.open_page(page, None, "en", "", texts_of("en"))
     assert (found.language, found.texts, found.corpus, found.model) == ("en", SAME, UNCHANGED, UNCHANGED)
 
 
 def test_a_corpus_that_the_address_names_and_a_model_that_was_chosen_stand(page: Page) -> None:
-    found = i18n.open_page(page, None, "zh linked", "", texts_of("en"))
+    found = language_switch.open_page(page, None, "zh linked", "", texts_of("en"))
     assert found.corpus is found.model is UNCHANGED and found.texts == texts_of("zh")
-    found = i18n.open_page(page, None, "zh", page.studio.settings.default_model, texts_of("en"))
+    found = language_switch.open_page(page, None, "zh", page.studio.settings.default_model, texts_of("en"))
     assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props()
 
 
 @pytest.mark.parametrize("sent", [None, "", "xx", ["zh"], "zh' linked"])
 def test_what_is_no_language_opens_in_english(page: Page, sent: Any) -> None:
-    found = i18n.open_page(page, None, sent, "", texts_of("en"))
+    found = language_switch.open_page(page, None, sent, "", texts_of("en"))
     assert found.corpus is found.model is UNCHANGED and found.texts in (SAME, texts_of("en"))
 
 
 def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(page: Page, static: str) -> None:
     default = page.studio.settings.default_model
 
-    def switch(before: str, after: str, corpus: str | None, model: Any, saved: Any, texts: ExampleTexts) -> i18n.LanguageView:
-        return i18n.switch_language(page, None, before, Header(corpus, model, saved), texts, Selection("choose", after))
+    def switch(before: str, after: str, corpus: str | None, model: Any, saved: Any, texts: ExampleTexts) -> language_switch.LanguageView:
+        return language_switch.switch_language(page, None, before, Header(corpus, model, saved), texts, Selection("choose", after))
 
     zh, own = page.corpora.open(None, ZH), replace(texts_of("zh"), first="my own words")
     found = switch("zh", "en", zh, static, "", own)
@@ -80,6 +80,19 @@ def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(pag
     assert found.corpus is found.model is UNCHANGED, "the visitor chose this corpus"
     found = switch("en", "zh", None, default, default, texts_of("en"))
     assert page.corpora.get(str(found.corpus)).id == ZH and found.model == props(), "the visitor chose this model"
+
+
+def test_what_results_were_made_with_stays_in_another_language(page: Page, static: str) -> None:
+    zh = page.corpora.open(None, ZH)
+    found = language_switch.switch_language(page, None, "zh", Header(zh, static, ""), texts_of("zh"), Selection("results", "en"))
+    assert (found.language, found.texts, found.corpus, found.model) == ("en", SAME, UNCHANGED, UNCHANGED)
+
+
+def test_the_address_names_the_corpus_of_results_that_stay(page: Page) -> None:
+    """A reload would otherwise open the sample of the new language, with the query of the other one."""
+    default, en = page.studio.settings.default_model, page.corpora.open(None, EN)
+    assert routing.current_location(page, en, default, "", "en")["address"]["corpus"] == ""
+    assert routing.current_location(page, en, default, "", "zh")["address"]["corpus"] == EN
 
 
 def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, static: str) -> None:

@@ -152,6 +152,9 @@ class ExampleTexts:
     query: str | Unchanged
 
 
+_SAME_TEXTS = ExampleTexts(UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
+
+
 @dataclass(frozen=True)
 class OpeningView:
     """Initial values of the page."""
@@ -207,9 +210,13 @@ def switch_language(page: Page, owner: object, language: str, header: Header, te
     """Switch to another language.
 
     Args:
-        language: the previous language; the item of ``selection`` is the new one.
+        language: the previous language; the item of ``selection`` is the new one. If its action is ``results``, the page shows results,
+            and the texts, the corpus and the model that they were made with stay.
     """
     code = selection.item if isinstance(selection.item, str) else ENGLISH
+    renamed = {"live": False, "words": LANGUAGES.set_language(session_id(), code)}
+    if selection.action == "results":
+        return LanguageView(code, _SAME_TEXTS, renamed=renamed)
     is_open = header.corpus is not None and header.corpus in page.corpora
     selected = page.corpora.get(header.corpus) if is_open else page.corpora.sample()
     corpus: str | Unchanged = UNCHANGED
@@ -219,7 +226,6 @@ def switch_language(page: Page, owner: object, language: str, header: Header, te
         key = page.corpora.open(owner, wanted)
         model = page.select_fitting_model(key, header)
         corpus = key
-    renamed = {"live": False, "words": LANGUAGES.set_language(session_id(), code)}
     return LanguageView(code, translate_examples(language, code, texts), corpus, model, renamed)
 
 
