@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +18,7 @@ from sbert_studio.explore.clusters import (
     ClusterParams,
     Clusters,
     assign_hues,
-    c_tf_idf,
     cluster,
-    label_clusters,
     spherical_k_means,
 )
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
@@ -231,42 +227,3 @@ def test_few_categories_have_a_hue_each_and_a_group_of_none_is_left_out() -> Non
     points = np.array([[0, 0], [0, 1], [5, 5], [9, 0]], np.float32)
     hues, shades = assign_hues(points, np.array([0, 0, 1, -1]), 2)
     assert sorted(hues.tolist()) == [0, 1] and shades.tolist() == [0.5, 0.5]
-
-
-def test_weights_equal_the_formula() -> None:
-    texts = ["apple pear apple", "apple grape", "river boat", "boat boat apple", "noise here"]
-    ids = np.array([0, 0, 1, 1, -1])
-    counts = [Counter(["apple", "pear", "apple", "apple", "grape"]), Counter(["river", "boat", "boat", "boat", "apple"])]
-    overall = counts[0] + counts[1]
-    average = sum(overall.values()) / 2
-    for count, ranked in zip(counts, c_tf_idf(texts, ids), strict=True):
-        weight = {word: number * math.log(1 + average / overall[word]) for word, number in count.items()}
-        assert ranked == sorted(weight, key=lambda word: (-weight[word], word))
-
-
-def test_labels_are_telling_and_free_of_filler() -> None:
-    texts = ["how do I reset my password", "reset the password please", "where is my card", "my card was stolen", "the card is lost"]
-    labels = label_clusters(texts, np.array([0, 0, 1, 1, 1]), top=2)
-    assert labels[0].split(" · ") == ["password", "reset"]
-    assert labels[1].startswith("card")
-
-
-def test_chinese_labels_do_not_chop_a_word_twice() -> None:
-    texts = ["如何重置密码", "密码忘记了", "重置我的密码", "信用卡丢失", "信用卡被盗", "我的信用卡"]
-    password, card = label_clusters(texts, np.array([0, 0, 0, 1, 1, 1]), top=2)
-    assert set(password.split(" · ")) == {"密码", "重置"}
-    assert "用卡" in card or "信用" in card
-    assert not {"用卡", "信用"} <= set(card.split(" · "))
-
-
-def test_no_two_clusters_share_a_label() -> None:
-    texts = ["same words here"] * 6 + ["..."] * 2
-    labels = label_clusters(texts, np.array([0, 0, 1, 1, 2, 2, 3, 4]))
-    assert len(set(labels)) == 5
-    assert labels[3:] == ("cluster 4", "cluster 5")
-
-
-def test_noise_has_no_label_and_none_is_fine() -> None:
-    assert label_clusters(["a b", "c d"], np.array([-1, -1])) == ()
-    assert label_clusters([], np.array([], np.int64)) == ()
-    assert label_clusters(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")

@@ -1,0 +1,182 @@
+"""Keywords and labels of topics by class-based TF-IDF over words and word pairs, in any script."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..i18n import _
+from .bm25 import stop_words, tokenize
+
+_JOIN = " · "
+_MIN_SHARE = 0.1  # of a topic's texts, for a keyword; words of one text say little and never occur together
+_FEW = 5  # keywords that a topic has if its texts have so many words, whatever their share
+_PAIR_SHARE = 0.5  # a word of which at least half the texts have one word pair is shown as that pair
+_STEM = 5
+_KANA, _HAN, _THAI = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]"), re.compile("[\u0e00-\u0e7f]")
+_TRAILING_KANA = re.compile("[\u3041-\u309f]+$")
+
+
+def label_topics(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple[str, ...]:
+    """Return a distinct label for each topic 0 … k-1 of (n,) ``ids``: its ``top`` best keywords, or its number if it has no words."""
+    return unique_labels(keywords(texts, ids, top + 3), top)
+
+
+def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, ...]:
+    """Return a distinct label for each list of keywords."""
+    used: set[str] = set()
+    labels = []
+    for topic, words in enumerate(ranked):
+        label = _unique_label(list(words), top, used) or _("cluster {cluster}", cluster=topic + 1)
+        used.add(label)
+        labels.append(label)
+    return tuple(labels)
+
+
+def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[str]]:
+    """Return at most ``top`` keywords of each topic, best first, ties alphabetical.
+
+    The weight of a word or word pair is its share of the topic's texts times log(1 + A / f), where f is its number of occurrences in all
+    topics and A the mean number of words in a topic (class-based TF-IDF, Grootendorst 2022). Keywords occur in at least a tenth of the
+    topic's texts, if there are five such words. English stop words and numbers are left out unless a topic has nothing else, and so are
+    words with the same beginning as a better one (transfer, transfers).
+
+    Args:
+        texts: n texts.
+        ids: (n,) topics 0 … k-1; negative for texts without a topic.
+    """
+    count = int(ids.max(initial=-1)) + 1
+    split = choose_tokenizer(texts)
+    documents: list[Counter[str]] = [Counter() for _ in range(count)]
+    occurrences: Counter[str] = Counter()
+    for text, topic in zip(texts, ids.tolist(), strict=True):
+        if topic >= 0:
+            terms = list(_terms(split(text)))
+            documents[topic].update(set(terms))
+            occurrences.update(terms)
+    words = sum(number for term, number in occurrences.items() if " " not in term)
+    average = words / max(count, 1)
+    sizes = np.bincount(ids[ids >= 0], minlength=count)
+    return [_rank(found, int(size), occurrences, average, top) for found, size in zip(documents, sizes, strict=True)]
+
+
+def choose_tokenizer(texts: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the function that splits these texts into lower-case words.
+
+    Chinese is segmented by jieba, Japanese and Thai by BudouX; of Japanese phrases only the stem is kept. Other scripts without spaces
+    become character bigrams, see :func:`.bm25.tokenize`.
+    """
+    sample = "".join(texts[:: max(1, len(texts) // 500)])
+    if _KANA.search(sample):
+        return _japanese_words
+    if len(_HAN.findall(sample)) * 10 > len(sample):
+        return _chinese_words
+    return _thai_words if _THAI.search(sample) else tokenize
+
+
+def _chinese_words(text: str) -> list[str]:
+    return [word for word in map(_clean, _jieba().cut(text)) if word]
+
+
+def _japanese_words(text: str) -> list[str]:
+    found = []
+    for phrase in _budoux("ja")(text):
+        word = _clean(phrase)
+        found.append(_TRAILING_KANA.sub("", word) or word)
+    return [word for word in found if word]
+
+
+def _thai_words(text: str) -> list[str]:
+    return [word for part in text.split() for word in map(_clean, _budoux("th")(part)) if word]
+
+
+def _clean(word: str) -> str:
+    # Not str.isalnum: Thai vowel signs and tone marks are neither letters nor punctuation.
+    return "".join(character for character in word if unicodedata.category(character)[0] in "LMN").casefold()
+
+
+@lru_cache(maxsize=1)
+def _jieba() -> Any:
+    import logging
+
+    import jieba
+
+    jieba.setLogLevel(logging.WARNING)
+    return jieba.Tokenizer()
+
+
+@lru_cache(maxsize=2)
+def _budoux(language: str) -> Callable[[str], list[str]]:
+    import budoux
+
+    load = budoux.load_default_japanese_parser if language == "ja" else budoux.load_default_thai_parser
+    parse: Callable[[str], list[str]] = load().parse
+    return parse
+
+
+def _terms(words: list[str]) -> Iterator[str]:
+    """Yield the words and, in texts with spaces, the pairs of adjacent words that are not stop words."""
+    stop = stop_words()
+    yield from words
+    for left, right in itertools.pairwise(words):
+        if left != right and all(word.isascii() and len(word) > 1 and word not in stop and not word.isdecimal() for word in (left, right)):
+            yield f"{left} {right}"
+
+
+def _rank(found: Counter[str], size: int, occurrences: Counter[str], average: float, top: int) -> list[str]:
+    found = _informative(found)
+    weight = {term: number / size * math.log(1 + average / occurrences[term]) for term, number in found.items()}
+    ranked = sorted(weight, key=lambda term: (-weight[term], term))
+    frequent = [term for term in ranked if found[term] >= max(2, _MIN_SHARE * size)]
+    chosen = _distinct(frequent, found, top)
+    return chosen if len(chosen) >= _FEW else _distinct([*frequent, *ranked], found, min(top, _FEW))
+
+
+def _informative(found: Counter[str]) -> Counter[str]:
+    kept = Counter({term: number for term, number in found.items() if term not in stop_words() and not term.isdecimal()})
+    return Counter({term: number for term, number in kept.items() if len(term) > 1}) or kept or found
+
+
+def _distinct(ranked: Sequence[str], found: Counter[str], top: int) -> list[str]:
+    """Return the first ``top`` terms that share no word stem; a word that mostly occurs in one pair is replaced by the pair."""
+    pairs: defaultdict[str, list[str]] = defaultdict(list)
+    for term in ranked:
+        for word in term.split() if " " in term else ():
+            pairs[word].append(term)
+    chosen: list[str] = []
+    for term in ranked:
+        if len(chosen) == top:
+            break
+        better = next((pair for pair in pairs.get(term, ()) if found[pair] >= max(2, _PAIR_SHARE * found[term])), term)
+        if not any(_overlap(better, other) for other in chosen):
+            chosen.append(better)
+    return chosen
+
+
+def _overlap(term: str, other: str) -> bool:
+    return any(_same_stem(word, known) for word in term.split() for known in other.split())
+
+
+def _same_stem(word: str, other: str) -> bool:
+    if len(word) == len(other) == 2 and not word.isascii():
+        return word == other or word[0] == other[1] or word[1] == other[0]
+    if not word.isascii():
+        return word in other or other in word
+    short, long = sorted((word, other), key=len)
+    common = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    return (common == len(short) and len(long) - len(short) <= 3) or (common >= _STEM and common >= len(short) - 2)
+
+
+def _unique_label(ranked: list[str], top: int, used: set[str]) -> str:
+    best = _JOIN.join(ranked[:top])
+    with_spare = (_JOIN.join([*ranked[: top - 1], spare]) for spare in ranked[top:])
+    labels = itertools.chain([best], with_spare, (f"{best} ({number})" for number in itertools.count(2)))
+    return next(label for label in labels if label not in used)
