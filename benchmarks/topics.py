@@ -1,8 +1,9 @@
 """Compare our topics with BERTopic's on the same vectors: python benchmarks/topics.py DATA [FILE …] [--peer FOLDER] [--json FILE]
 
-DATA is a folder of the public sets; each FILE is a text file with one text a line. BERTopic 0.17 runs with its default settings (for Chinese
-with jieba). For each set the table has the number of topics, the largest topic and the outliers as shares, V-measure (Rosenberg & Hirschberg
-2007) where there are classes, NPMI coherence (Bouma 2009) of the ten best words over the texts, and seconds, vectors given.
+DATA is a folder of the public sets; each FILE is a text file with one text a line. BERTopic 0.17 runs with its default settings, for
+Chinese with jieba. For each set the table has the number of topics, the shares of the largest topic and of the outliers, V-measure
+(Rosenberg & Hirschberg 2007) where there are classes, NPMI coherence (Bouma 2009) of the ten best words over the texts, and seconds,
+vectors given.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from .output import Answer, Column, Json, Model, format_number, one_line, print_
 if TYPE_CHECKING:
     from ..explore.clusters import ClusterParams
     from ..models.prompts import Role
+    from ..services.results import MapView
 
 _TYPES = "csv, tsv, jsonl, xlsx, parquet or txt"
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}.")]
@@ -224,14 +225,14 @@ def map(
     *,
     file: File,
     out: Annotated[Path, typer.Option(metavar="map.html", help="Output page; it needs no network.")],
-    clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of clusters.")] = "auto",
+    clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed for a reproducible map; slower.")] = None,
     layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
     column: Column = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
-    """Draw a map of a corpus with labelled clusters."""
+    """Draw a map of a corpus with labelled topics."""
     cluster_params = _cluster_params(clusters, seed)
     from ..explore.projection import ProjectionParams
     from ..ui.map_value import write_map
@@ -245,8 +246,24 @@ def map(
             view = studio.map.draw(corpus, params, cluster_params, model, report)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     print_notes(view.account, "drawn", view.notes)
-    found = [[format_number(cluster.size), cluster.label] for cluster in view.clusters]
-    return Answer(view.to_json(), [*found, f"written to {out}"])
+    return Answer(view.to_json(), [*_topic_lines(view), f"written to {out}"])
+
+
+def _topic_lines(view: MapView) -> list[list[str]]:
+    """Return a line for each topic, largest first, under a line for its broad topic if it has one."""
+    from ..explore.map_edits import NO_CLUSTER
+
+    parents = {topic.parent for topic in view.topics}
+    broad = sorted((topic for topic in view.topics if topic.id in parents), key=lambda topic: -topic.size)
+    lines = []
+    for group in [*broad, None]:
+        if group is not None:
+            lines.append([format_number(group.size), group.label])
+        for topic in view.topics:
+            if topic.id not in parents and topic.parent == (group and group.id):
+                size = format_number(topic.size)
+                lines.append([size, topic.label] if group is None else ["", f"{size}  {topic.label}"])
+    return [*lines, *([[format_number(view.outliers), NO_CLUSTER]] if view.outliers else [])]
 
 
 def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:

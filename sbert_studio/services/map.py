@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
@@ -14,11 +15,11 @@ from ..i18n import _, ngettext
 from ..progress import Progress
 from ..workspace import digest_texts
 from .resources import Resources, Service
-from .results import ClusterInfo, MapView
+from .results import MapView, TopicInfo
 from .search import SearchService, cosine_notes
 
 if TYPE_CHECKING:
-    from ..explore.clusters import ClusterParams
+    from ..explore.clusters import ClusterParams, Clusters
     from ..explore.projection import PlacedPoints, ProjectionParams
 
 MapPhase = Literal["encode", "layout", "groups"]
@@ -49,7 +50,6 @@ class MapService(Service):
             begin_phase: called as each phase begins; returns the progress callback of that phase, which replaces ``progress``.
         """
         from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
-        from ..explore.map_edits import NO_CLUSTER
         from ..explore.projection import ProjectionParams, project
 
         def begin(phase: MapPhase) -> Progress | None:
@@ -70,12 +70,10 @@ class MapService(Service):
         points = layout.xy
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
-        infos = [ClusterInfo(number, label, size) for number, (label, size) in enumerate(zip(groups.labels, groups.sizes, strict=True))]
-        if groups.noise:
-            infos.append(ClusterInfo(-1, NO_CLUSTER, groups.noise))
         notes = (*cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
         used = model or self.settings.default_model
-        return MapView(points, groups.ids, tuple(infos), layout.key, corpus.account, notes, used)
+        topics = _topic_infos(groups, corpus.texts)
+        return MapView(points, groups.ids, topics, layout.key, corpus.account, notes, used, groups.typicality, groups.nearest)
 
     def extend(
         self,
@@ -92,6 +90,7 @@ class MapService(Service):
             ``None`` if the map must be drawn again: settings or model differ, texts were removed, or none or more than a tenth are new.
         """
         from ..explore.projection import match_earlier_rows, place_new_points, projection_key
+        from ..explore.topics import nearest_topics, topic_centroids, typicality
 
         encoder = self._languages.load(model)
         if not view.projection_key.startswith(projection_key(f"{earlier.digest}-{encoder.fingerprint}", projection)):
@@ -106,7 +105,13 @@ class MapService(Service):
         ids = view.ids[known]  # new rows index -1, a placeholder until they are assigned
         ids[placed.new] = _majority_cluster(placed, view.ids)
         sizes = {number: int((ids == number).sum()) for number in np.unique(ids).tolist()}
-        clusters = tuple(replace(info, size=sizes[info.id]) for info in view.clusters)
+        parents = {topic.id: topic.parent for topic in view.topics}
+        broad = Counter({parent: 0 for parent in parents.values() if parent is not None})
+        for number, size in sizes.items():
+            if (parent := parents.get(number)) is not None:
+                broad[parent] += size
+        topics = tuple(replace(topic, size=sizes.get(topic.id, broad[topic.id])) for topic in view.topics)
+        centroids = topic_centroids(vectors, ids)
         key = f"{projection_key(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
         count = len(placed.new)
         note = ngettext(
@@ -116,7 +121,17 @@ class MapService(Service):
             "the map to lay all of them out together.",
             count,
         )
-        return MapView(placed.xy, ids, clusters, key, corpus.account, (note, *self._languages.corpus_notes(corpus, model, encoder)))
+        return MapView(
+            placed.xy,
+            ids,
+            topics,
+            key,
+            corpus.account,
+            (note, *self._languages.corpus_notes(corpus, model, encoder)),
+            view.model,
+            typicality(vectors, ids, centroids),
+            np.where(ids < 0, nearest_topics(vectors, centroids), ids) if len(centroids) else ids,
+        )
 
     def split_cluster(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
@@ -133,6 +148,20 @@ class MapService(Service):
         if len(found.sizes) < parts:
             raise StudioError("these texts are identical to the model", "choose another cluster, or label them by a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
+
+
+def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, ...]:
+    """Return the topics, and after them the broad topics, whose ids follow on from theirs."""
+    topics, broad = [], [0] * len(clusters.groups)
+    for number, (label, size) in enumerate(zip(clusters.labels, clusters.sizes, strict=True)):
+        group = int(clusters.parents[number])
+        parent = len(clusters.labels) + group if group >= 0 else None
+        examples = tuple(texts[row] for row in clusters.examples(number))
+        topics.append(TopicInfo(number, label, size, parent, clusters.keywords[number], examples))
+        if group >= 0:
+            broad[group] += size
+    groups = zip(clusters.groups, broad, strict=True)
+    return (*topics, *(TopicInfo(len(topics) + number, label, size) for number, (label, size) in enumerate(groups)))
 
 
 def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:

@@ -44,7 +44,7 @@ def map_value(
     """
     from ..explore.map_edits import EditHistory
 
-    edits = edits or EditHistory.create(view.ids, {info.id: info.label for info in view.clusters})
+    edits = edits or EditHistory.create(view.ids, view.names)
     now = edits.now
     points = np.ascontiguousarray(view.points, dtype="<f4")
     colors = [CLUSTERS, *(name for name in fields if name != CLUSTERS)]

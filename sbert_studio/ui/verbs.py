@@ -54,7 +54,7 @@ _AS_READ = "        as_read: accept an uncertain detection; otherwise the questi
 class PlacedTexts(MapView):
     """A corpus projected by UMAP, with the place of each text."""
 
-    @computed_field(alias="ids", description="cluster of each text")  # type: ignore[prop-decorator]
+    @computed_field(alias="ids", description="topic of each text, -1 for none")  # type: ignore[prop-decorator]
     @property
     def cluster_ids(self) -> list[int]:
         return [int(number) for number in self.ids]
@@ -177,18 +177,18 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Mine
 
 
 def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model: str, column: str) -> PlacedTexts:
-    """Draw the texts of a file as a map with labelled clusters.
+    """Draw the texts of a file as a map with topics.
 
     Args:
         file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
-        clusters: auto, or the number of clusters.
+        clusters: auto, or the number of topics.
         dimensions: 2 or 3.
         model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the text column; empty to detect it.
 
     Returns:
-        points, clusters with id, label and size, the cluster id of each text, the coordinates of each text; account, notes
-        and model as in /search.
+        points, topics with id, label, size, parent, keywords and examples, the topic of each text, the coordinates of each text; account,
+        notes and model as in /search.
     """
     from ..explore.clusters import MAX_CLUSTERS, ClusterParams
     from ..explore.projection import ProjectionParams
@@ -199,7 +199,7 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
     number = int(digits)
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
-    params = ClusterParams(method="kmeans", count=number) if number else ClusterParams()
+    params = ClusterParams(count=number)
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
     return PlacedTexts(**vars(studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)))

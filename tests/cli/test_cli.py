@@ -176,8 +176,8 @@ def test_map_writes_a_page_that_needs_no_network_and_runs_no_text(cli: Any, tmp_
     path.write_text("\n".join(["<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", *sentences(6)]))
     found = ok(cli("map", path, "--out", tmp_path / "map.html", "--clusters", 2, "--json"))
     assert found["points"] == 8
-    assert sum(cluster["size"] for cluster in found["clusters"]) == 8
-    assert {"id", "label", "size"} <= set(found["clusters"][0])
+    assert sum(topic["size"] for topic in found["topics"]) + found["outliers"] == 8
+    assert {"id", "label", "size", "parent", "keywords", "examples"} == set(found["topics"][0])
     page = (tmp_path / "map.html").read_text(encoding="utf-8")
     assert "<img src=x" not in page
     assert "<script>alert" not in page

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
-from sbert_studio.services.results import ClusterInfo, MapView
+from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.ui.map_value import group_by_column, group_by_label, map_value, write_map
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
@@ -17,9 +17,7 @@ NAMES = {0: HOSTILE, 1: "b"}
 
 def view(n: int = 6, dims: int = 2) -> MapView:
     points = np.arange(n * dims, dtype=np.float32).reshape(n, dims)
-    return MapView(
-        points, np.array([0, 0, 1, 1, -1, 0][:n]), (ClusterInfo(0, HOSTILE, 3), ClusterInfo(1, "b", 2), ClusterInfo(-1, "none", 1)), "key"
-    )
+    return MapView(points, np.array([0, 0, 1, 1, -1, 0][:n]), (TopicInfo(0, HOSTILE, 3), TopicInfo(1, "b", 2)), "key")
 
 
 def decoded(text: str, kind: str) -> np.ndarray:

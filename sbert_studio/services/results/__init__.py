@@ -2,7 +2,6 @@
 
 from .evaluation import AvailableSuite, CategoryChange, EvaluationResult, ModelDiff, QueryChange, SkippedFile
 from .search import (
-    ClusterInfo,
     Duplicates,
     EncodedFile,
     EncodedShards,
@@ -15,6 +14,7 @@ from .search import (
     SearchResult,
     ShardPair,
     TextHit,
+    TopicInfo,
 )
 from .similarity import Agreement, PairScore, PairScores, RankGap, Similarity
 from .training import ExportedFile, ModelSummary, RunView, TrainingForecast
@@ -23,7 +23,6 @@ __all__ = [
     "Agreement",
     "AvailableSuite",
     "CategoryChange",
-    "ClusterInfo",
     "Duplicates",
     "EncodedFile",
     "EncodedShards",
@@ -47,5 +46,6 @@ __all__ = [
     "Similarity",
     "SkippedFile",
     "TextHit",
+    "TopicInfo",
     "TrainingForecast",
 ]

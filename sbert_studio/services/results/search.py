@@ -13,6 +13,7 @@ from pydantic import PlainSerializer, computed_field
 from ...data.row_report import RowReport, SkippedRows
 from ...errors import StudioError
 from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups
+from ...explore.map_edits import NO_CLUSTER
 from ...i18n import _
 from ...serialization import Internal, JsonResult, doc
 from .similarity import unique_name
@@ -160,31 +161,38 @@ class PairSuggestions(JsonResult):
 
 
 @dataclass(frozen=True)
-class ClusterInfo(JsonResult):
-    """A cluster of the map."""
+class TopicInfo(JsonResult):
+    """A topic of the map, or a broad topic that others belong to."""
 
-    id: Annotated[int, doc("-1 for texts in no cluster")]
+    id: int
     label: str
     size: int
+    parent: Annotated[int | None, doc("id of its broad topic; null for a broad topic, or if there are few topics")] = None
+    keywords: Annotated[tuple[str, ...], doc("most characteristic words, best first")] = ()
+    examples: Annotated[tuple[str, ...], doc("most typical texts, best first")] = ()
 
 
 @dataclass(frozen=True)
 class MapView(JsonResult):
-    """A corpus projected by UMAP.
+    """A corpus projected by UMAP, with its topics.
 
     Attributes:
         points: (n, 2) or (n, 3) float32, in corpus order.
-        ids: (n,) int64, cluster of each text, -1 for none.
+        ids: (n,) int64, topic of each text, -1 for outliers.
         projection_key: changes when the points move.
+        typicality: (n,) float32, the cosine of each text to the centroid of its topic.
+        nearest: (n,) int64, for an outlier the topic with the nearest centroid, otherwise the text's own.
     """
 
     points: Internal[np.ndarray]
     ids: Internal[np.ndarray]
-    clusters: Annotated[tuple[ClusterInfo, ...], doc("largest first; texts in no cluster last")]
+    topics: Annotated[tuple[TopicInfo, ...], doc("largest first, broad topics last")]
     projection_key: Internal[str]
     account: RowReport = field(default=RowReport(0, 0))
     notes: tuple[str, ...] = ()
     model: Annotated[str | None, _MODEL] = None
+    typicality: Internal[np.ndarray | None] = None
+    nearest: Internal[np.ndarray | None] = None
 
     @computed_field(alias="points", description="number of texts")  # type: ignore[prop-decorator]
     @property
@@ -195,6 +203,17 @@ class MapView(JsonResult):
     @property
     def dimensions(self) -> int:
         return int(self.points.shape[1])
+
+    @computed_field(description="number of texts without a topic")  # type: ignore[prop-decorator]
+    @property
+    def outliers(self) -> int:
+        return int((self.ids < 0).sum())
+
+    @property
+    def names(self) -> dict[int, str]:
+        """The label of each topic that texts have, and of -1 if there are outliers."""
+        used = set(self.ids.tolist())
+        return {topic.id: topic.label for topic in self.topics if topic.id in used} | ({-1: NO_CLUSTER} if -1 in used else {})
 
 
 @dataclass(frozen=True)

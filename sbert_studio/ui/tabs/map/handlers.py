@@ -64,7 +64,7 @@ def draw(
         view = page.studio.map.extend(texts, earlier.corpus, earlier.view, projection, model, begin)
     view = view or page.studio.map.draw(texts, projection, settings.clustering(), model, begin_phase=begin)
     drawn_labels = labels if rows is None or not labels else tuple(labels[row] for row in rows)
-    history = EditHistory.create(view.ids, {info.id: info.label for info in view.clusters}, drawn_labels)
+    history = EditHistory.create(view.ids, view.names, drawn_labels)
     edits, notes = replay_edits(history, selected.earlier)
     provenance = page.provenance(model, selected, "map-draw")
     return key, page.maps.put(DrawnMap(texts, view, model, edits, replace(start, earlier=None), rows, color, provenance, notes))

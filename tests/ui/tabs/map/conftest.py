@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.services.results import ClusterInfo, MapView
+from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.map import handlers
@@ -35,7 +35,7 @@ def map_key(page: Page, corpus_key: str, monkeypatch: pytest.MonkeyPatch) -> str
     def fake(corpus: Any, projection: Any, clusters: Any, model: Any, *, begin_phase: Any = None) -> MapView:
         n = len(corpus.texts)
         points = np.random.default_rng(0).normal(size=(n, projection.dimensions)).astype(np.float32)
-        return MapView(points, np.arange(n) % 2, (ClusterInfo(0, "even", n // 2), ClusterInfo(1, "odd", n // 2)), "k")
+        return MapView(points, np.arange(n) % 2, (TopicInfo(0, "even", n // 2), TopicInfo(1, "odd", n // 2)), "k")
 
     monkeypatch.setattr(page.studio.map, "draw", fake)
     return draw(page, corpus_key, None, None, MapSettings(neighbors=5))[1]

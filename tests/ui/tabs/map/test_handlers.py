@@ -311,8 +311,8 @@ def test_new_texts_are_placed_and_the_others_stay(page: Page, drawn_of) -> None:
     before, after = (page.maps.get(key).view for key in (first, second))
     assert np.array_equal(after.points[1:31], before.points) and np.array_equal(after.ids[1:31], before.ids)
     assert (after.points[31] == before.points).all(axis=1).any()  # on what the model cannot tell from it
-    assert [info.label for info in after.clusters] == [info.label for info in before.clusters]
-    assert sum(info.size for info in after.clusters) == 32
+    assert [topic.label for topic in after.topics] == [topic.label for topic in before.topics]
+    assert sum(topic.size for topic in after.topics if topic.keywords) + after.outliers == 32
     said = notes_value(page, second)
     assert said is not None and "2 new texts were placed" in said["text"] and "Draw the map" in said["text"]
     # Drawn once more, all are laid out together; so are those of other settings, and a file that lost a text.

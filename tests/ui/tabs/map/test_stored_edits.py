@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sbert_studio.services.results import ClusterInfo, MapView
+from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.sessions.file_store import FileStore
@@ -90,7 +90,7 @@ def test_changes_of_clusters_are_left_out_of_other_clusters_and_that_is_said(
 ) -> None:
     def in_three(corpus: Any, *_: Any, **__: Any) -> MapView:
         n = len(corpus.texts)
-        names = tuple(ClusterInfo(number, f"c{number}", n // 3) for number in range(3))
+        names = tuple(TopicInfo(number, f"c{number}", n // 3) for number in range(3))
         return MapView(np.zeros((n, 2), np.float32), np.arange(n) % 3, names, "k")
 
     again = reloaded(page)
