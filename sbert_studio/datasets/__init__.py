@@ -29,6 +29,6 @@ LAYOUTS: tuple[DatasetLayout, ...] = (
 
 
 def read_dataset_file(path: Path, name: str, first_lines: Sequence[str], encoding: str | None) -> Content | None:
-    """Read a file by the first layout that recognizes it, since general rules for quotes and commas would misread it; else ``None``."""
+    """Read a file with the first layout that recognizes it, because general rules for quotes and commas would misread it; else ``None``."""
     layout = next((layout for layout in LAYOUTS if layout.recognizes(name, first_lines)), None)
     return layout.read_file(path, name, encoding) if layout else None

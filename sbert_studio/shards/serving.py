@@ -280,7 +280,7 @@ def gather_scores(folder: JobFolder, receipts: Sequence[Receipt]) -> tuple[np.nd
 
 
 def scan_block_pair(best: TopPairs, rows: np.ndarray, first: int, others: np.ndarray, second: int) -> None:
-    """Add to ``best`` the best pairs of a row of one block and a row of another, or of the same block.
+    """Add the best pairs of a row of one block and a row of another, or of the same block, to ``best``.
 
     Args:
         best: pairs by global row number.
@@ -335,7 +335,7 @@ class ShardedVectors:
     """Vectors and texts of a finished encoding job, numbered from 0 across its shards.
 
     Raises:
-        StudioError: the folder holds something else, or is not finished.
+        StudioError: the folder contains something else, or the job is not finished.
     """
 
     def __init__(self, path: Path | str) -> None:

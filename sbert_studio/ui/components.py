@@ -194,12 +194,13 @@ def form_key(*values: object) -> str:
 
 
 def form_provenance(form: str, key: str, words: str, button: str, corpus: Corpus | None = None, theirs: Sequence[str] = ()) -> Value:
-    """Describe what a result was made with, if its models are chosen in a form of its own rather than in the header.
+    """Describe how a result was computed, if its models are chosen in a separate form instead of the header.
 
     Args:
         form: name of a ``form`` view, whose value has ``key`` as long as the form is unchanged.
-        words: description; theirs: names in it that are not translated.
-        button: id of the button that makes the result again.
+        words: description.
+        theirs: names in the description that are not translated.
+        button: id of the button that computes the result again.
         corpus: the selected corpus, if the result depends on it.
     """
     digest = "" if corpus is None else corpus.digest
@@ -211,7 +212,7 @@ def format_number(value: object) -> str:
 
 
 def to_control_value(field: Field, value: object) -> object:
-    """Return a value as the control of a field holds it. Typed numbers are text until they are parsed."""
+    """Convert a value to that of a field's control. Typed numbers are text until they are parsed."""
     return value if field.type in (bool, str) or _has_slider(field) else format_number(value)
 
 
@@ -220,7 +221,7 @@ def _has_slider(field: Field) -> bool:
 
 
 def describe_control(field: Field, *, name: str = "", **properties: object) -> Value:
-    """Return an item of a form that edits a field; ``name`` and ``properties`` are used instead of the field's own."""
+    """Return an item of a form that edits a field; ``name`` and ``properties`` override the field's own."""
     blank = _BLANK.get(field.name, "as the model has it")
     choices = [[choice or blank, choice] for choice in field.choices]
     words = field.name.replace("_", " ")
@@ -239,12 +240,12 @@ def radio(item: Value) -> Value:
 
 
 def group(items: Sequence[Value], *, name: str = "", title: str = "", row: bool = False, visible: bool = True) -> Value:
-    """Return items that belong together, in an accordion if they have a title, or side by side in a row."""
+    """Group items of a form, in an accordion if they have a title, or side by side in a row."""
     return {"kind": "group", "name": name, "title": title, "row": row, "visible": visible, "items": list(items)}
 
 
 def form_view(prefix: str, items: Sequence[Value], values: Mapping[str, object]) -> Value:
-    """Return the value of a ``fields`` view; the controls' ids are ``prefix``, ``-`` and the name."""
+    """Return the value of a ``fields`` view; the ids of its controls are ``prefix``, ``-`` and the name."""
     return to_json({"prefix": prefix, "items": list(items), "values": dict(values)})  # type: ignore[no-any-return]
 
 
@@ -253,18 +254,22 @@ def form(value: Value, *, elem_id: str) -> gr.HTML:
 
 
 def form_values(form: object) -> dict[str, Any]:
-    """Return the values of a form that the browser sent, by name; :func:`parse_values` checks them."""
+    """Return the values of a form sent by the browser, by name; :func:`parse_values` validates them."""
     values = form.get("values") if isinstance(form, Mapping) else None
     return dict(values) if isinstance(values, Mapping) else {}
 
 
 def answer_form(sent: object, new: Value) -> Value:
-    """Return ``new`` as the answer to an edit of the form ``sent``: what was edited meanwhile stays as the user has it."""
+    """Return ``new`` as the response to an edit of the form ``sent``, without overwriting what the user has edited in the meantime."""
     return {**new, "revision": sent.get("revision")} if isinstance(sent, Mapping) else new
 
 
 def parse_values(fields: Iterable[Field], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Parse and check the values of some fields, named with a prefix in ``values``; raise StudioError if a field refuses its value."""
+    """Parse and validate the values of some fields, named with a prefix in ``values``.
+
+    Raises:
+        StudioError: a field rejects its value.
+    """
     found = {}
     for field in fields:
         name = f"{prefix}{field.name}"

@@ -124,7 +124,7 @@ _POLL = 0.1  # seconds between checks whether a call has reached the queue
 
 
 class McpServer(GradioMCPServer):  # type: ignore[misc]
-    """Gradio's MCP server, which also accepts the content of files, and paths of this machine unless strangers can reach it."""
+    """Gradio's MCP server, extended to accept the content of files and, unless strangers can reach the server, paths of this machine."""
 
     takes_paths = False
     ledger: UploadLedger
@@ -140,7 +140,7 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
         return _LOCAL_FILE_HELP if self.takes_paths else _FILE_HELP
 
     def convert_strings_to_filedata(self, value: object, filedata_positions: list[list[str | int]]) -> object:
-        """Replace each text that stands for a file by file data."""
+        """Replace each text that represents a file with file data."""
 
         def convert(node: object, place: list[str | int]) -> object:
             if isinstance(node, dict):
@@ -174,7 +174,7 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
         finally:
             if not job.future.done():
                 task = asyncio.get_running_loop().create_task(self._end(job))
-                self._ending.add(task)  # the event loop holds tasks weakly
+                self._ending.add(task)  # the event loop only keeps weak references to tasks
                 task.add_done_callback(self._ending.discard)
 
     async def _end(self, job: Job) -> None:
@@ -195,9 +195,9 @@ def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, ledger: 
     """Turn Gradio's MCP server into a :class:`McpServer`.
 
     Args:
-        server: ``Blocks.mcp_server_obj``; ``None`` if MCP is off.
+        server: ``Blocks.mcp_server_obj``; ``None`` if MCP is disabled.
         ledger: counts uploads.
-        max_file: bytes of the largest file. By default the server reads at most 4 MiB of a message.
+        max_file: maximum file size in bytes. By default, the server reads at most 4 MiB of a message.
     """
     if server is not None:
         server.__class__ = McpServer
@@ -206,8 +206,10 @@ def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, ledger: 
 
 
 def to_file_data(argument: str, takes_paths: bool) -> FileData:
-    """Return the file data of an argument: a data URL, a web address, a path or the text of a table. Raise StudioError if it is none of
-    them.
+    """Return the file data of an argument: a data URL, a URL, a path or the text of a table.
+
+    Raises:
+        StudioError: it is none of these.
     """
     folder = get_upload_folder()
     if argument.startswith("data:"):

@@ -313,8 +313,8 @@ def _name_of(handler: Handler) -> str:
 def drop_hidden_progress(blocks: gr.Blocks) -> None:
     """Do not notify components about events whose progress is hidden.
 
-    At each step of an event, Gradio's page notifies every component that any past event has filled, and searches the whole page for each:
-    five of the seven seconds of CPU time that opening the page took.
+    At each step of an event, Gradio's page notifies every component that any past event has updated, and searches the whole page for each:
+    five of the seven seconds of CPU time for opening the page.
     """
     for event in blocks.fns.values():
         if event.show_progress == "hidden":
@@ -324,16 +324,17 @@ def drop_hidden_progress(blocks: gr.Blocks) -> None:
 def cancellable_tasks(blocks: gr.Blocks) -> dict[int, str]:
     """Return the tasks that a Cancel button stops (:func:`.components.cancel_button`), by event.
 
-    The page's script shows the button by them; showing it by Gradio events would take a third of all events.
+    The page's script uses them to show the button; showing it by Gradio events would take a third of all events.
     """
     return {event._id: event.fn.work for event in blocks.fns.values() if getattr(event.fn, "work", "")}
 
 
 def join_events(blocks: gr.Blocks) -> None:
-    """Merge quiet events with the same trigger into one, such as those that follow the corpus chooser.
+    """Merge quiet events with the same trigger into one, such as those that follow the corpus selector.
 
-    Only events are merged that fill different components, show no progress, take no event data and are followed by no other; and only up to
-    :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked by :func:`run_alone` are not.
+    Only events that update different components, show no progress, take no event data and are not followed by others are merged, and only
+    up
+    to :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked with :func:`run_alone` are not merged.
     """
     events = blocks.fns.values()
     followed = {event.trigger_after for event in events} | {number for event in events for number in event.cancels}
@@ -362,7 +363,7 @@ def _fits_group(event: BlockFunction, group: Sequence[BlockFunction], filled: se
 
 
 def run_alone(handler: Handler) -> Handler:
-    """Mark a slow handler, for which others must not wait."""
+    """Mark a slow handler, which other handlers must not wait for."""
     handler.slow = True  # type: ignore[attr-defined]
     return handler
 
@@ -401,7 +402,7 @@ def _chain(parts: Sequence[tuple[Handler, int, int]]) -> Handler:
         for handler, inputs, outputs in parts:
             try:
                 answer = handler(*values[at : at + inputs])
-            except gr.Error as error:  # the other results count all the same
+            except gr.Error as error:  # the other results are still used
                 gr.Warning(error.message, duration=error.duration, title=error.title)
                 answer = gr.skip()
             at += inputs

@@ -233,17 +233,17 @@ _FOLD_ASCII = bytes(ord(sign.lower()) if (sign := chr(code)).isalnum() or not co
 
 @dataclass(frozen=True)
 class CheckContext:
-    """A table with its roles and examples, and what is known about the model and the held-out file.
+    """A table with its roles and examples, plus information on the model and the held-out file.
 
     Attributes:
         table: the file as read.
         roles: the roles of its columns.
         examples: its usable rows.
-        dev: the examples of the held-out file, if there is one.
+        dev: the examples of the held-out file, if any.
         tokenize: returns the number of tokens of each text, including special tokens.
         max_tokens: the maximum sequence length of the model.
         languages: the ISO 639-1 codes of the model's languages; None: unknown or all.
-        multilingual: a multilingual model that needs no download; empty if there is none.
+        multilingual: a multilingual model that needs no download; empty if none is available.
     """
 
     table: Table
@@ -264,7 +264,7 @@ class CheckContext:
 
     @property
     def target_tolerance(self) -> float:
-        """The difference up to which two targets agree: a fifth of the scale for scores, 0 for classes."""
+        """Maximum difference between two targets that agree: a fifth of the scale for scores, 0 for classes."""
         return _SCORE_TOLERANCE if self.roles.kind == "scored_pairs" else 0.0
 
     @property
@@ -276,12 +276,12 @@ class CheckContext:
 
     @cached_property
     def exact_keys(self) -> np.ndarray:
-        """(n,) int64, equal for examples with the same texts."""
+        """(n,) int64 keys; equal for examples with identical texts."""
         return self._keys(lambda texts: texts)
 
     @cached_property
     def folded_keys(self) -> np.ndarray:
-        """(n,) int64, equal for examples with the same texts up to case, spacing and punctuation."""
+        """(n,) int64 keys; equal for examples whose texts differ only in case, spacing or punctuation."""
         return self._keys(fold_texts)
 
     def _keys(self, normalize: Callable[[Sequence[str]], Sequence[str]]) -> np.ndarray:
@@ -299,14 +299,14 @@ class CheckContext:
 
 
 def fold_text(text: str) -> str:
-    """Remove case, punctuation and differences of width and spacing."""
+    """Normalize case, punctuation, character width and spacing."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return _NON_WORD.sub(" ", text.casefold()).strip() or text
 
 
 def fold_texts(texts: Sequence[str]) -> list[str]:
-    """Return :func:`fold_text` of each text, those in ASCII in one pass. No text contains NUL: the readers remove it."""
+    """Apply :func:`fold_text` to each text, to all ASCII texts in a single pass. Texts never contain NUL, which the readers remove."""
     folded = [text if text.isascii() else fold_text(text) for text in texts]
     places = [place for place, text in enumerate(texts) if text.isascii()]
     joined = "\0".join([texts[place] for place in places]).encode("ascii").translate(_FOLD_ASCII).decode("ascii")

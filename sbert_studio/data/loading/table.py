@@ -216,7 +216,7 @@ def table_from_columns(name: str, columns: Mapping[str, Sequence[str]], lines: S
 
 
 def unpack_cells(table: Table) -> Table:
-    """Return the table with a column of its own for each text, and a note on each column that was unpacked."""
+    """Return the table with a separate column for each text, and a note on each unpacked column."""
     if len(table) < _LEAST_ROWS:
         return table
     for name in table.columns:
@@ -235,7 +235,7 @@ def unpack_cells(table: Table) -> Table:
 
 
 def _parse_column(table: Table, name: str, parse: Callable[[str], list[str]]) -> list[list[str]]:
-    """Return the texts of each cell; nothing unless every cell can be parsed, so that no text is lost."""
+    """Return the texts of each cell; empty unless every cell can be parsed, so that no text is lost."""
     if not all(parse(cell) for cell in table.texts(name)[:_SAMPLE_ROWS]):
         return []
     rows = [parse(cell) for cell in table.column(name)]
@@ -257,7 +257,7 @@ def _two_lines(cell: str) -> list[str]:
 
 
 def _turns(cell: str) -> list[str]:
-    """Return the texts of a JSON list of chat turns; empty if a cell is something else."""
+    """Return the texts of a JSON list of chat turns; empty if the cell is something else."""
     if not cell.startswith("[{"):
         return []
     try:

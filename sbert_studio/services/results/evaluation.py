@@ -121,7 +121,7 @@ class QueryChange:
     """Nearest texts of a query, before and after.
 
     Attributes:
-        row: row of the corpus used as query and left out of both lists; ``None`` for a typed query.
+        row: row of the corpus used as the query, excluded from both lists; ``None`` for a typed query.
         before, after: (row, cosine), nearest first.
     """
 
@@ -143,15 +143,15 @@ class QueryChange:
 
 @dataclass(frozen=True, eq=False)
 class CategoryChange:
-    """Nearest-neighbor accuracy of categories, before and after.
+    """Nearest-neighbor accuracy for categories, before and after.
 
     Attributes:
-        column: column of categories.
-        texts: number of texts judged: those no model was trained on, or all if there are too few.
+        column: category column.
+        texts: number of evaluated texts: those that neither model was trained on, or all if there are too few.
         before, after: accuracy, 0 to 1.
-        interval: 95 % interval of the gain (paired bootstrap); ``None`` for too few texts.
-        confused: confused categories, the largest decrease first.
-        learned: number of judged texts a model was trained on.
+        interval: 95 % interval of the gain (paired bootstrap); ``None`` with too few texts.
+        confused: confused categories, largest decrease first.
+        learned: number of evaluated texts that a model was trained on.
     """
 
     column: str
@@ -165,16 +165,16 @@ class CategoryChange:
 
 @dataclass(frozen=True, eq=False)
 class ModelDiff:
-    """Two models on the same texts.
+    """Differences between two models on the same texts.
 
     Attributes:
         before, after: names of the models.
-        points_before, points_after: (n, 2) float32 maps; the second is initialized by and aligned to the first.
-        movement: nearest texts of each text by both models, in the full space.
-        closer, apart: pairs with the largest increase and decrease of cosine.
+        points_before, points_after: (n, 2) float32 maps; the second is initialized with and aligned to the first.
+        movement: nearest texts of each text with both models, in the full space.
+        closer, apart: pairs with the largest increase and decrease of the cosine.
         queries: nearest texts of a few queries.
         categories: confusion of categories, if a column was chosen.
-        notes: remarks, one sentence each.
+        notes: notes, one sentence each.
     """
 
     corpus: Corpus

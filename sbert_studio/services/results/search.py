@@ -326,7 +326,8 @@ class Duplicates:
     def write_removed(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
         """Write the removed rows, each with the row kept in its place, as CSV without live formulas.
 
-        Rows left out earlier, such as those without text, follow by number: together with the clean file this is the whole file.
+        Rows skipped earlier, such as those without text, are included by row number, so that this and the clean file make up the whole
+        file.
         """
         from ...data.cells import write_csv
 
@@ -351,7 +352,7 @@ class Duplicates:
         }
         own = set(corpus.fields) - set(columns)
         for name, cells in corpus.fields.items():
-            # A renamed column must not collide with a later one of the file either.
+            # A renamed column must not collide with a later column of the file.
             title = name if name not in columns else unique_name(name, {*columns, *own})
             columns[title] = [*(cells[row] for row, _, _ in found), *blank]
         write_csv(path, columns)

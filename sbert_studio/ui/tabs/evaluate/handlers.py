@@ -403,7 +403,7 @@ def show_leaderboard(page: Page, owner: object, sets: str | None) -> Leaderboard
 
 
 def select_entry(page: Page, owner: object, selection: Selection) -> tuple[Update, int]:
-    """Return the button that removes the entry that was clicked, and its id; 0 if it is not the visitor's."""
+    """Return the button that removes the clicked entry, and its id; 0 if it does not belong to the visitor."""
     visitor = page.visitor(owner) if page.shared else None
     entries = (entry for entry in visible_entries(page, owner) if entry.id == selection.item and visitor in (None, entry.owner))
     entry = next(entries, None)
@@ -427,7 +427,7 @@ def write_file(page: Page, suffix: str, owner: object, sets: str | None) -> Path
 
 
 def visible_entries(page: Page, owner: object, key: str | None = "") -> list[LeaderboardEntry]:
-    """Return the entries of a set (empty: of all) that the visitor may see: on a shared page their own and public ones."""
+    """Return the entries of a dataset (empty: of all) that the visitor may see: on a shared page their own and public ones."""
     found = page.studio.leaderboard.entries(page.visitor(owner) if page.shared else None)
     return [entry for entry in found if dataset_key(entry) == key] if key else found
 
@@ -453,7 +453,7 @@ def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False)
 
 
 def entries_chart(entries: Sequence[LeaderboardEntry]) -> Value | None:
-    """Return the chart of score against speed of one set, with the newest entry of each model; ``None`` for fewer than two."""
+    """Return the chart of score against speed for one dataset, with the newest entry of each model; ``None`` for fewer than two."""
     newest = {entry.fingerprint: entry for entry in sorted(entries, key=lambda entry: entry.created) if entry.rate}
     shown = [entry for entry in entries if newest.get(entry.fingerprint) is entry and entry.metric == entries[0].metric]
     intervals = [None if entry.low is None or entry.high is None else (entry.low, entry.high) for entry in shown]
