@@ -6,8 +6,10 @@ The API, ``--json`` and docs/api.md all use this form.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, GetPydanticSchema, TypeAdapter
@@ -44,7 +46,7 @@ class JsonResult:
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form. Texts stay the messages that they are, for translation."""
         kind: Any = type(self)
-        found: dict[str, Any] = _to_plain(_adapter(kind).dump_python(self, by_alias=True))
+        found: dict[str, Any] = to_plain(_adapter(kind).dump_python(self, by_alias=True))
         return found
 
 
@@ -58,7 +60,16 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _to_plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
+    """Return JSON data: NumPy values become numbers and lists, tuples lists, paths texts, and infinite numbers and NaN ``None``."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
-        return {name: _to_plain(item) for name, item in value.items()}
-    return [_to_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {str(name): to_plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence):
+        return [to_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return to_plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if isinstance(value, PurePath) else value

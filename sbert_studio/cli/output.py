@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 import time
@@ -11,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+
+from ..serialization import to_plain
 
 if TYPE_CHECKING:
     from ..data.row_report import RowReport
@@ -44,27 +44,15 @@ def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
     """Print an answer, escaping characters that cannot be encoded for ``stdout``."""
     encoding = stdout.encoding or "utf-8"
     if as_json:
-        data = to_plain_json(answer.data)
-        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False, allow_nan=False))
+        # A lone surrogate, which a file name may hold, becomes a question mark.
+        plain = json.dumps(to_plain(answer.data), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8")
+        text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
         if text.encode(encoding, "replace").decode(encoding, "replace") != text:
-            text = json.dumps(data, allow_nan=False)
+            text = json.dumps(json.loads(plain))
         stdout.write(text + "\n")
         return
     for line in _aligned(answer.lines):
         stdout.write(escape_control(line).encode(encoding, "replace").decode(encoding, "replace") + "\n")
-
-
-def to_plain_json(value: Any) -> Any:
-    """Return ``value`` as valid JSON data: NaN and infinity become null; NumPy, paths and lone surrogates are converted."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(name): to_plain_json(item) for name, item in value.items()}
-    if isinstance(value, str | Path):
-        return str(value).encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, Sequence):
-        return [to_plain_json(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_message(message: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import StudioError
 from ..i18n import _
+from ..serialization import to_plain
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -202,7 +202,7 @@ _TYPES: dict[str, type[Event]] = {
 
 def to_json(event: Event) -> dict[str, Any]:
     """Return ``{"type": "step", ...}`` as plain JSON; NaN and infinity become ``None``."""
-    return {"type": type(event).__name__.lower(), **_plain(dataclasses.asdict(event))}
+    return {"type": type(event).__name__.lower(), **to_plain(dataclasses.asdict(event))}
 
 
 def from_json(values: Mapping[str, Any]) -> Event:
@@ -227,16 +227,6 @@ def rename_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings under their current names; earlier versions called the loss ``objective``."""
     found = {_CURRENT_NAMES.get(name, name): value for name, value in values.items()}
     return {**found, "first": rename_settings(found["first"])} if isinstance(found.get("first"), Mapping) else found
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value
 
 
 _RECENT = 50  # number of steps over which the displayed rate is averaged

@@ -24,13 +24,14 @@ from ..data.findings import count
 from ..errors import StudioError
 from ..explore.vector_store import evict_files
 from ..i18n import _
+from ..serialization import to_plain
 from ..workspace import validate_key, write_json
 from .components import cancel_button, download_button, refresh_model_choices
 from .handlers import progress_callback
 from .panel import Panel
 from .sessions.language import notify_info
 from .state import TrainingTable, make_training_table
-from .views import UNCHANGED, Unchanged, Value, to_json, view
+from .views import UNCHANGED, Unchanged, Value, view
 
 if TYPE_CHECKING:
     from ..services.results import PairSuggestions
@@ -351,7 +352,7 @@ def suggest_pairs(
     note = _("From {name}. {reason} A thumb puts a pair into the basket.", name=name, reason=reason)
     pairs = [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in found.pairs]
     return SuggestionsView(
-        found, to_json({"pairs": pairs, "note": note if pairs else _("No more pairs to suggest from {name}.", name=name)})
+        found, to_plain({"pairs": pairs, "note": note if pairs else _("No more pairs to suggest from {name}.", name=name)})
     )
 
 

@@ -19,11 +19,12 @@ from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _, capitalize
 from ..registry import Field
+from ..serialization import to_plain
 from .handlers import handle_errors
 from .panel import Panel
 from .sessions.tasks import TASKS, session_id
 from .state import is_own_model
-from .views import Update, Value, props, to_json, view
+from .views import Update, Value, props, view
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -61,7 +62,7 @@ def sample_picker(samples: Sequence[Sample], elem_id: str, label: str = "Or try 
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
         shown = [{"id": item.id, "title": item.title, "language": item.language} for item in samples]
-        return view("samples", to_json({"samples": shown, "prefix": elem_id}), elem_id=f"{elem_id}-samples")
+        return view("samples", to_plain({"samples": shown, "prefix": elem_id}), elem_id=f"{elem_id}-samples")
 
 
 def cancel_button(task: str) -> gr.Button:
@@ -246,7 +247,7 @@ def group(items: Sequence[Value], *, name: str = "", title: str = "", row: bool 
 
 def form_view(prefix: str, items: Sequence[Value], values: Mapping[str, object]) -> Value:
     """Return the value of a ``fields`` view; the ids of its controls are ``prefix``, ``-`` and the name."""
-    return to_json({"prefix": prefix, "items": list(items), "values": dict(values)})  # type: ignore[no-any-return]
+    return to_plain({"prefix": prefix, "items": list(items), "values": dict(values)})  # type: ignore[no-any-return]
 
 
 def form(value: Value, *, elem_id: str) -> gr.HTML:

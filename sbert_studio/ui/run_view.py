@@ -14,11 +14,12 @@ from ..errors import StudioError
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ..i18n import Message, _, capitalize, join, ngettext, to_sentence
 from ..losses import loss_title
+from ..serialization import to_plain
 from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
 from .sessions.language import notify_info
 from .state import ModelChoice
-from .views import Value, placeholder, props, to_json
+from .views import Value, placeholder, props
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -182,7 +183,7 @@ class FollowedRun:
             "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
             "scores": None if live else scores_view(run),
         }
-        return to_json(value)  # type: ignore[no-any-return]
+        return to_plain(value)  # type: ignore[no-any-return]
 
     def _message(self, seen: RunView) -> str:
         run = seen.run
@@ -237,7 +238,7 @@ def read_run(page: Page, followed: FollowedRun) -> RunSnapshot:
     has_begun = bool(run.step) and run.model_path is not None
     rows = [] if run.active else list(describe_row_reports(page.studio.fine_tune.get_row_reports(run.id), has_begun=has_begun))
     panel = now.panel(seen, base_model_title(page, run)) | {"rows": rows}
-    return RunSnapshot(now, panel, to_json(now.curves()), run, bool(seen.events) or run.status != followed.status)
+    return RunSnapshot(now, panel, to_plain(now.curves()), run, bool(seen.events) or run.status != followed.status)
 
 
 def base_model_title(page: Page, run: Run) -> str:

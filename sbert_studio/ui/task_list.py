@@ -10,12 +10,13 @@ import gradio as gr
 
 from ..errors import StudioError
 from ..i18n import _, capitalize, join, to_sentence
+from ..serialization import to_plain
 from ..training.events import format_rate
 from .page import Page
 from .panel import Panel
 from .sessions.language import localize
 from .sessions.tasks import TASKS, PageTask, session_id
-from .views import Value, to_json, view
+from .views import Value, view
 
 if TYPE_CHECKING:
     from ..runs.run import Run
@@ -108,7 +109,7 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
     ended = {name for name in known if name.startswith(_RUN)} - {seen.run.id for seen in running}
     if ended:
         entries += [_run_entry(page, run) for run in page.studio.fine_tune.list_runs(visitor) if run.id in ended]
-    return [to_json(entry) for entry in entries]
+    return [to_plain(entry) for entry in entries]
 
 
 def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
@@ -143,7 +144,7 @@ def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
     phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
     same = {name: getattr(job, name) for name in ("title", "status", "unit", "done", "total", "rate", "left", "seconds")}
     shown = {"what": what, "badge": _JOB_STATUS.get(job.status, job.status), "live": job.active, "phase": phase, "message": message}
-    return to_json(same | shown)  # type: ignore[no-any-return]
+    return to_plain(same | shown)  # type: ignore[no-any-return]
 
 
 def _is_long(task: PageTask) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..serialization import to_plain
 from ..workspace import assets, atomic_file
-from .views import to_json
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -190,7 +190,7 @@ def write_html(path: Path, name: str, data: object) -> Path:
     Args:
         name: name of the template ``assets/page/NAME.html`` and the script ``NAME.js`` that draws ``data``, such as ``map/export``.
     """
-    text = json.dumps(to_json(data), ensure_ascii=False)
+    text = json.dumps(to_plain(data), ensure_ascii=False)
     safe = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     code = {"scripts": scripts(), "start": _joined([f"{name}.js"])}
     known = {"css": css(), "data": safe, **{part: script.replace("</script", "<\\/script") for part, script in code.items()}}

@@ -6,13 +6,13 @@ not import Gradio, so that the command line can write the same JSON to files.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import StudioError
 from ..i18n import join, to_sentence
+from ..serialization import to_plain
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -63,7 +63,7 @@ def view(
     import gradio as gr
 
     return gr.HTML(
-        value=to_json(value),
+        value=to_plain(value),
         html_template='<div class="sb-view" hidden></div>',
         js_on_load=_MOUNT.format(name=name),
         server_functions=list(server) or None,
@@ -71,18 +71,6 @@ def view(
         elem_classes=[f"sb-view-{name}", *classes],
         padding=False,
     )
-
-
-def to_json(value: Any) -> Any:
-    """Convert a value to JSON data: tuples become lists, NumPy scalars numbers, and infinite numbers ``None``."""
-    if isinstance(value, Mapping):
-        return {str(name): to_json(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item) for item in value]
-    if isinstance(value, float) or (hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0):
-        number = value.item() if hasattr(value, "item") else value
-        return number if not isinstance(number, float) or math.isfinite(number) else None
-    return value
 
 
 def column(name: str, kind: str = "text", **options: object) -> Value:
@@ -124,7 +112,7 @@ def table(
         value |= {"ids": list(ids), "action": {"label": action, "value": event}}
     if pairs:
         value |= {"ids": list(ids), "pairs": [list(pair) for pair in pairs]}
-    return to_json(value)  # type: ignore[no-any-return]
+    return to_plain(value)  # type: ignore[no-any-return]
 
 
 def facts(pairs: Sequence[tuple[str, object]], *, title: str = "", notes: Sequence[str] = ()) -> Value:
@@ -141,7 +129,7 @@ def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None
         {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
         for title, rate, score, span in points
     ]
-    return to_json({"points": shown, "metric": metric})  # type: ignore[no-any-return]
+    return to_plain({"points": shown, "metric": metric})  # type: ignore[no-any-return]
 
 
 def questions_view(title: str, questions: Sequence[Question]) -> Value | None:
@@ -157,7 +145,7 @@ def questions_view(title: str, questions: Sequence[Question]) -> Value | None:
         }
         for one in questions
     ]
-    return to_json({"title": title, "questions": shown}) if shown else None
+    return to_plain({"title": title, "questions": shown}) if shown else None
 
 
 def _texts_in(choice: object) -> Iterator[str]:
@@ -207,7 +195,7 @@ def server_function(page: Page, name: str, answer: Callable[[Page, Mapping[str, 
 
     def call(request: object) -> object:
         try:
-            return localize(to_json(answer(page, request if isinstance(request, dict) else {})))
+            return localize(to_plain(answer(page, request if isinstance(request, dict) else {})))
         except StudioError as error:
             return {"error": localize(join(" ", [to_sentence(part) for part in (error.message, error.hint) if part]))}
 

@@ -29,7 +29,7 @@ from waiting import wait_until
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
 from sbert_studio.cli.main import app, run
-from sbert_studio.cli.output import Answer, format_duration, to_plain_json, write
+from sbert_studio.cli.output import Answer, format_duration, write
 from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.services.data import existing_file
@@ -566,11 +566,11 @@ def test_every_command_has_a_name_of_its_own_explains_itself_and_takes_json(cli:
 
 
 def test_numbers_that_json_has_no_word_for_become_null() -> None:
-    found = to_plain_json(
-        {"a": float("nan"), "b": [np.float32(1.5), np.int64(2)], "c": np.array([1.0, np.inf]), "d": Path("x"), "e": "\ud800"}
-    )
-    assert found == {"a": None, "b": [1.5, 2], "c": [1.0, None], "d": "x", "e": "?"}
-    assert Answer({}).lines == ()
+    data = {"a": float("nan"), "b": [np.float32(1.5), np.int64(2)], "c": np.array([1.0, np.inf]), "d": Path("x"), "e": "\ud800", "f": (1,)}
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    write(Answer(data), True, out)
+    out.seek(0)
+    assert json.loads(out.read()) == {"a": None, "b": [1.5, 2], "c": [1.0, None], "d": "x", "e": "?", "f": [1]}
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (185, "3 min 05 s"), (7800, "2 h 10 min"), (-3, "0 s")])

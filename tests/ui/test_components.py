@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
@@ -119,12 +118,6 @@ def test_a_view_holds_json_and_keeps_its_value_out_of_the_template() -> None:
     assert "${" not in drawn.html_template
     assert "alert" not in drawn.js_on_load
     assert json.loads(json.dumps(drawn.value))["rows"] == [["${alert(1)} <b>"]]
-
-
-def test_plain_gives_what_json_can_hold() -> None:
-    value = views.to_json({"a": (np.float32(0.5), float("nan")), "b": np.int64(3), "c": [float("inf"), "x"], 4: None})
-    assert value == {"a": [0.5, None], "b": 3, "c": [None, "x"], "4": None}
-    json.dumps(value, allow_nan=False)
 
 
 def test_downloads_never_leave_their_folder() -> None:

@@ -15,6 +15,7 @@ from ....errors import StudioError
 from ....evaluation.report import natural_frequencies
 from ....i18n import _
 from ....runs.files import RunFiles
+from ....serialization import to_plain
 from ....services.model_diff import MAX_QUERIES
 from ...components import cancel_button, download_button, form_key, form_provenance
 from ...handlers import progress_callback
@@ -22,7 +23,7 @@ from ...panel import EventOptions, Panel
 from ...run_view import scores_view
 from ...state import ModelPair, base_model
 from ...theme import to_base64, write_html
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, server_function, shorten, text_range, to_json, view
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, server_function, shorten, text_range, view
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
@@ -236,7 +237,7 @@ def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparis
         "categories": None if changes.categories is None else _categories_value(changes, changes.categories),
         "notes": list(changes.notes),
     }
-    return to_json(value)  # type: ignore[no-any-return]
+    return to_plain(value)  # type: ignore[no-any-return]
 
 
 def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:

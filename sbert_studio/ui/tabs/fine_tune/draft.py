@@ -16,9 +16,10 @@ from ....data.samples import list_samples
 from ....data.schema.roles import SchemaOverrides, format_names, format_scale
 from ....errors import StudioError
 from ....i18n import _, join, to_sentence
+from ....serialization import to_plain
 from ....services.questions import apply_answer, format_value
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
-from ...views import Value, chosen_option, to_json
+from ...views import Value, chosen_option
 
 if TYPE_CHECKING:
     from ....data.doctor.diagnosis import Diagnosis
@@ -299,8 +300,8 @@ def save_draft(page: Page, owner: object, draft: Draft, name: str, pinned: Seque
         "file": _file_id(page, owner, draft.path, draft.file_name, draft),
         "dev": _file_id(page, owner, draft.request.dev, "validation examples"),
         "first": _file_id(page, owner, draft.request.first, "first stage"),
-        "choices": to_json(asdict(choices)),
-        "overrides": to_json(draft.overrides),
+        "choices": to_plain(asdict(choices)),
+        "overrides": to_plain(draft.overrides),
         "name": name,
         "pinned": list(pinned),
     }

@@ -11,11 +11,12 @@ from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....i18n import _, join, ngettext
 from ....runs.files import RunFiles
+from ....serialization import to_plain
 from ....services.run_setup import strength_marks
 from ...run_view import LIVE, FollowedRun, read_run
 from ...sessions.language import notify_info
 from ...state import SIMILARITY, TextPair
-from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view
 
 if TYPE_CHECKING:
     from ....data.schema.roles import Roles
@@ -224,7 +225,7 @@ def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
         return None
     more = max(0, len(runs) - _MAX_LISTED)
     rows = [_run_row(seen, chosen) for seen in runs[:_MAX_LISTED]]
-    return to_json({"live": True, "rows": rows, "note": _("{more} more runs are waiting.", more=more) if more else ""})  # type: ignore[no-any-return]
+    return to_plain({"live": True, "rows": rows, "note": _("{more} more runs are waiting.", more=more) if more else ""})  # type: ignore[no-any-return]
 
 
 def _run_row(seen: RunView, chosen: str) -> Value:
@@ -247,7 +248,7 @@ def strength_view(run: Run) -> Value | None:
     found = strength_marks(run.before, run.after) if run.status == "finished" and run.model_path is not None else None
     is_chosen = "chosen" in (run.after.get("kept") or run.after)
     note = _CHOSEN_BY_HAND if is_chosen else _HELD_OUT_CHOSE if "tried" in run.after else ""
-    return to_json({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
+    return to_plain({**found, "metric": describe_metric(str(run.after.get("metric", "score"))), "note": note}) if found else None
 
 
 def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | None:
@@ -285,7 +286,7 @@ def pinned_view(pins: TrackedExamples | None, followed: FollowedRun) -> Value | 
         "nearest": nearest,
         "among": _("among {among} texts of the file", among=among),
     }
-    return to_json(value | {"which": _describe_pinned_model(followed, now)})  # type: ignore[no-any-return]
+    return to_plain(value | {"which": _describe_pinned_model(followed, now)})  # type: ignore[no-any-return]
 
 
 def _describe_pinned_model(followed: FollowedRun, event: Mapping[str, Any]) -> str:
@@ -331,7 +332,7 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
         notes.append(_("The list is from the end of the training, at strength {then}.", then=f"{then:g}"))
     if saved.get("folds"):
         notes.append("Compare uses the saved model, which has since been trained on these rows.")
-    return to_json({"title": title, "note": join(" ", notes), "rows": rows})  # type: ignore[no-any-return]
+    return to_plain({"title": title, "note": join(" ", notes), "rows": rows})  # type: ignore[no-any-return]
 
 
 def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:

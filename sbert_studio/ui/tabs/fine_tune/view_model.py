@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from ....data.schema.hypotheses import UNUSED
 from ....errors import describe_rows
 from ....i18n import _, capitalize, join, ngettext, to_sentence
+from ....serialization import to_plain
 from ....services.training_plan import describe_row_reports
 from ....training.events import MAX_PAIRS
 from ...components import answer_form, form_view, group
 from ...state import ModelUpdate
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, table
 from . import settings_form
 from .draft import Draft, command_line, open_question_flags, require_plan
 from .run_panel import SelectedRun
@@ -184,7 +185,7 @@ def findings_view(draft: Draft) -> Value:
         ],
         "offers": [{"name": offer.name, "label": offer.label, "rows": offer.describe_rows()} for offer in diagnosis.offers],
     }
-    return to_json({**value, **more})  # type: ignore[no-any-return]
+    return to_plain({**value, **more})  # type: ignore[no-any-return]
 
 
 def _evidence(reasons: Sequence[str]) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ....serialization import to_plain
 from ...components import cancel_button, download_button
 from ...corpora import corpus_picker
 from ...panel import EventOptions, Panel
-from ...views import placeholder, server_function, to_json, view
+from ...views import placeholder, server_function, view
 from . import handlers
 from .view_model import MapSettings
 
@@ -43,7 +44,7 @@ def build(studio: Studio, page: Page) -> None:
                 discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh")
             settings = _draw_settings()
     server = [server_function(page, name, answer) for name, answer in handlers.SERVER_FUNCTIONS.items()]
-    map_view = view("map", to_json(placeholder(_EMPTY)), elem_id="map-view", server=server)
+    map_view = view("map", to_plain(placeholder(_EMPTY)), elem_id="map-view", server=server)
     notes = view("note", elem_id="map-notes")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
         download_button("Download HTML", partial(handlers.write_html, page), [map_key], elem_id="map-html")

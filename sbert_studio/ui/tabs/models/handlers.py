@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from ....errors import StudioError
 from ....i18n import _, join, to_sentence
 from ....losses import loss_title
+from ....serialization import to_plain
 from ...components import format_number
 from ...page import Page
 from ...panel import Selection
 from ...run_view import FollowedRun, base_model_title, describe_method, read_run, scores_view, write_run_zip
 from ...state import is_own_model
-from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props
 
 if TYPE_CHECKING:
     from ....runs.run import Run
@@ -164,7 +165,7 @@ def list_models(page: Page, owner: object, chosen: str) -> tuple[list[str], Valu
     first = [model_card(card) for card in models.values() if card.kind != "run"]
     unlisted = [model_card(card) for name, card in models.items() if card.kind == "run" and name not in runs]
     cards = [*first, *runs.values(), *unlisted]
-    return [card["id"] for card in cards], to_json({"cards": cards, "current": chosen, "empty": _NO_RUNS})
+    return [card["id"] for card in cards], to_plain({"cards": cards, "current": chosen, "empty": _NO_RUNS})
 
 
 def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, Value | None, Value | None]:

@@ -12,10 +12,11 @@ import gradio as gr
 from ....errors import StudioError
 from ....explore.duplicates import KEEPS, MIN_THRESHOLD
 from ....i18n import _, join
+from ....serialization import to_plain
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
 from ...sessions.language import notify_info
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, to_json, valid_rows
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, valid_rows
 
 if TYPE_CHECKING:
     from ....explore.duplicates import DuplicateGroup, Keep
@@ -242,7 +243,7 @@ def groups_value(duplicates: Duplicates, decisions: Decisions) -> Value:
         "note": join(" ", duplicates.notes),
         "made": decisions.made,
     }
-    return cast("Value", to_json(value))
+    return cast("Value", to_plain(value))
 
 
 def _group_value(duplicates: Duplicates, group: DuplicateGroup) -> Value:

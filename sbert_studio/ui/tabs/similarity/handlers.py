@@ -12,12 +12,13 @@ from ....errors import StudioError
 from ....explore.duplicates import similarity_order
 from ....i18n import _, join
 from ....models.similarity import score_note
+from ....serialization import to_plain
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...components import find_sample
 from ...handlers import progress_callback
 from ...sessions.file_store import restore_form_file, save_form_file
 from ...state import SIMILARITY, ModelUpdate, TextPair
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table, to_json
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -115,7 +116,7 @@ def gauge_view(studio: Studio, first: str, second: str, model: str | None, corpu
         "marks": [[position(usual.quantile(share)), label] for share, label in _MARKS],
         "pair": [first.strip(), second.strip()],
     }
-    return to_json(value)  # type: ignore[no-any-return]
+    return to_plain(value)  # type: ignore[no-any-return]
 
 
 def model_table(page: Page, first: str, second: str, models: Sequence[str], corpus: Corpus | None = None) -> Value:
@@ -170,7 +171,7 @@ def alignment_view(first: str, second: str, alignment: WordAlignment) -> Value:
         "sums": alignment.parts is not None,
         "facts": facts,
     }
-    return to_json(value)  # type: ignore[no-any-return]
+    return to_plain(value)  # type: ignore[no-any-return]
 
 
 def _split_at_words(text: str, words: tuple[Span, ...]) -> dict[str, object]:
