@@ -65,8 +65,8 @@ class PlacedTexts(MapView):
         return [[float(value) for value in point] for point in self.points]
 
 
-class StartedRun(Run):
-    """A run that was started."""
+class SubmittedRun(Run):
+    """A run that was submitted."""
 
     accounts: Annotated[dict[str, RowReport], doc("of each file")]
     token: Annotated[str, doc("needed by /stop and /resume; only this caller gets it")]
@@ -283,7 +283,7 @@ def train(
     first: str | None = None,
     *,
     overrides: SchemaOverrides,
-) -> StartedRun:
+) -> SubmittedRun:
     """Start fine-tuning a model on a file of examples. It runs in the background: poll /run with the id.
 
     Args:
@@ -328,7 +328,7 @@ def train(
     )
     begun = page.studio.fine_tune.submit(request)
     accounts = page.studio.fine_tune.get_row_reports(begun.id)
-    return StartedRun(**dict(begun), accounts=accounts, token=page.studio.fine_tune.get_token(begun.id))
+    return SubmittedRun(**dict(begun), accounts=accounts, token=page.studio.fine_tune.get_token(begun.id))
 
 
 def run(studio: Studio, run_id: str, after: float) -> RunProgress:
