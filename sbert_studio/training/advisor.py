@@ -33,9 +33,6 @@ class Advice:
     spec: TrainSpec
     reasons: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        return {"spec": self.spec.to_json(), "reasons": list(self.reasons)}
-
 
 def advise(
     examples: Examples,

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from ..losses.base import KnownPositives
 from ..models.inference.machine import autocast_dtype, resolve_precision
 from ..models.io.digests import find_damage
 from ..models.trainable import Trainable
+from ..serialization import JsonResult
 from ..workspace import write_json
 from .alarms import FORGETS, is_accepted
 from .artifacts import write_artifacts
@@ -79,7 +80,7 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class TrainingOutcome:
+class TrainingOutcome(JsonResult):
     """Result of a run.
 
     Attributes:
@@ -104,9 +105,6 @@ class TrainingOutcome:
     seconds: float = 0.0
     pairs_per_second: float = 0.0
     question: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "model": str(self.model), "adapter": None if self.adapter is None else str(self.adapter)}
 
     def with_totals(self, outcomes: Sequence[TrainingOutcome]) -> TrainingOutcome:
         """Return a copy with the steps, time and rate of several members."""

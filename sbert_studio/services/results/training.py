@@ -98,7 +98,7 @@ class RunView(JsonResult):
 class ExportedFile(JsonResult):
     """A file written for download."""
 
-    path: Annotated[Path, PlainSerializer(str)]
+    path: Path
     bytes: int
 
 
