@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError
+from ..explore import DEFAULT_RESULTS
 from ..shards.jobs import SHARD_ROWS
 from ..shards.sources import is_multi_file
 from ..workspace import require_writable_file
@@ -143,7 +144,7 @@ def search(
     *,
     file: FileOrShards,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Text to search for.")],
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = DEFAULT_RESULTS,
     mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="Semantic, lexical (BM25), or both fused.")] = "semantic",
     rerank: Annotated[bool, typer.Option("--rerank", help="Re-rank the best hits by a cross-encoder or poly-encoder.")] = False,
     reranker: Annotated[
@@ -186,7 +187,7 @@ def search(
 
 def mine(
     file: FileOrShards,
-    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of pairs.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of pairs.")] = DEFAULT_RESULTS,
     exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, whatever their number.")] = False,
     column: Column = None,
     model: Model = None,

@@ -12,6 +12,7 @@ import numpy as np
 from ..data.corpus import Corpus
 from ..errors import StudioError
 from ..evaluation.encoding import require_finite
+from ..explore import DEFAULT_RESULTS
 from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..models.prompts import Role, SearchSettings
@@ -69,7 +70,7 @@ class SearchService(Service):
         self,
         corpus: Corpus,
         query: str,
-        k: int = 10,
+        k: int = DEFAULT_RESULTS,
         mode: Mode = "semantic",
         *,
         model: str | None = None,
@@ -119,7 +120,7 @@ class SearchService(Service):
         used = model or self.settings.default_model
         return replace(result, notes=notes, recall=recall, similarity_fn_name=encoder.similarity_name, model=used)
 
-    def find_neighbors(self, corpus: Corpus, row: int, k: int = 10, model: str | None = None) -> SearchResult:
+    def find_neighbors(self, corpus: Corpus, row: int, k: int = DEFAULT_RESULTS, model: str | None = None) -> SearchResult:
         """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, without the row itself."""
         if not 0 <= row < len(corpus.texts):
             raise StudioError(_("the corpus has no row {row}", row=row), _("choose one from 0 to {texts}", texts=len(corpus.texts) - 1))
@@ -135,7 +136,7 @@ class SearchService(Service):
     def mine(
         self,
         corpus: Corpus,
-        top: int = 10,
+        top: int = DEFAULT_RESULTS,
         model: str | None = None,
         begin_phase: BeginPhase = lambda phase, unit: None,
         *,

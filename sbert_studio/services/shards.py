@@ -14,6 +14,7 @@ from ..errors import StudioError
 from ..evaluation.evaluate import choose_task
 from ..evaluation.report import Report
 from ..evaluation.tasks.base import SimilarityTask
+from ..explore import DEFAULT_RESULTS
 from ..i18n import _
 from ..models.base import require_finite_vectors
 from ..models.prompts import Role
@@ -135,7 +136,9 @@ class ShardService(Service):
         sources = (replace(one, digest=digest_file(Path(one.path))[:16], modified=0) for one in find_sources(converted))
         return tuple(sources), "text", "id"
 
-    def mine(self, path: Path, options: ExecutionOptions, top: int = 10, threads: int = 1, progress: Progress | None = None) -> MinedShards:
+    def mine(
+        self, path: Path, options: ExecutionOptions, top: int = DEFAULT_RESULTS, threads: int = 1, progress: Progress | None = None
+    ) -> MinedShards:
         """Find the most similar pairs of all rows of an encoded folder, exactly."""
         from ..explore.paraphrase_mining import TopPairs
         from ..shards.executor import execute
@@ -223,7 +226,9 @@ class ShardService(Service):
             notes += ("the interval treats rows that share a text as independent; without --engine it does not",)
         return replace(report, notes=notes)
 
-    def search(self, path: Path, query: str, k: int = 10, model: str | None = None, progress: Progress | None = None) -> SearchResult:
+    def search(
+        self, path: Path, query: str, k: int = DEFAULT_RESULTS, model: str | None = None, progress: Progress | None = None
+    ) -> SearchResult:
         """Return the ``k`` texts of an encoded folder nearest to a query, using the model that encoded it.
 
         Args:

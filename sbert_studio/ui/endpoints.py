@@ -25,6 +25,7 @@ from gradio_client.client import Job
 
 from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError, is_valid_utf8
+from ..explore import DEFAULT_RESULTS
 from ..progress import StoppedError
 from .components import FILE_TYPES
 from .handlers import log_unexpected
@@ -50,7 +51,7 @@ _VERBS: dict[str, Verb] = {
 ANSWERS = {name: get_type_hints(verb)["return"] for name, verb in _VERBS.items()}
 """Endpoint → class of its answer, from which its schema and docs/api.md come."""
 _FILES = ("file", "dev", "first", "known", "files")
-_NUMBERS = {"k": 10, "top": 10, "after": 0, "dimensions": 2}
+_NUMBERS = {"k": DEFAULT_RESULTS, "top": DEFAULT_RESULTS, "after": 0, "dimensions": 2}
 _AUTO = ("clusters", "loss", "method", "task")  # texts whose default is "auto"
 _MAX_INTEGER = 1 << 53  # largest integer that is exact in JSON
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ....errors import StudioError
+from ....explore import DEFAULT_RESULTS
 from ....explore.bm25 import highlight
 from ....i18n import _, join, verbatim
 from ....models.prompts import SearchSettings
@@ -52,7 +53,7 @@ class SearchInputs:
 
     corpus: str | None
     query: str
-    k: float = 10
+    k: float = DEFAULT_RESULTS
     mode: Mode = "semantic"
     model: str | None = None
     reranker: str | None = ""  # reranker, compare_model: names of models; empty for none

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ....explore import DEFAULT_RESULTS
 from ... import routing
 from ...components import cancel_button, download_button, refresh_model_choices
 from ...corpora import corpus_picker
@@ -32,7 +33,7 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
             opened = corpus_picker(page, "search")
-        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
             with gr.Tab("Search", id="hits", elem_id="view-first-hits") as hits:
                 _build_search(page, opened)
             with gr.Tab("Near-duplicates", id=duplicates.SUBTAB, elem_id=f"view-{duplicates.SUBTAB}") as groups:
@@ -49,7 +50,7 @@ def _build_search(page: Page, opened: gr.State) -> None:
         query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
         with gr.Row():
             mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", scale=3, min_width=240)
-            k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)
+            k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)
         options = _filter_controls() | _model_controls() | _advanced_settings()
         with gr.Row(visible=False, elem_id="search-within") as selected_rows:
             selected_rows_note = view("note", elem_id="search-within-words")
@@ -212,7 +213,7 @@ def _build_shards(page: Page) -> None:
             elem_classes=["sb-data"],
         )
         query = gr.Textbox(label="What are you looking for?", elem_id="shards-query", lines=1)
-        k = gr.Slider(1, 100, 10, step=1, label="Results", elem_id="shards-k")
+        k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="shards-k")
         button = gr.Button("Search", variant="primary", elem_id="shards-go")
         cancel_button("shards")
     hits = view("table", placeholder(NO_HITS), elem_id="shards-hits")
