@@ -14,7 +14,7 @@ from ..losses import LOSSES, loss_title, losses_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
 from .samplers import MIN_CLASS_BATCH, require_two_classes
-from .spec import SMALL, TrainSpec, default_loss, require_learnable
+from .spec import DEFAULT_EPOCHS, SMALL, TrainSpec, default_loss, require_learnable
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -235,16 +235,18 @@ class _Advisor:
     def _epochs(self) -> None:
         from .members import MIN_ROWS
 
-        few = 3 if self.scored and self.architecture != "cross" and self.values["method"] == "full" else 6
-        steps = ((SMALL, few, 4), (20_000, 4, 3), (100_000, 2, 1), (float("inf"), 1, 1))
+        has_high_rate = self.scored and self.architecture != "cross" and self.values["method"] == "full"
+        few = 3.0 if has_high_rate else 6.0
+        steps = ((SMALL, few, DEFAULT_EPOCHS), (20_000, DEFAULT_EPOCHS, 3.0), (100_000, 2.0, 1.0), (float("inf"), 1.0, 1.0))
         epochs = next(first if self.scored else second for most, first, second in steps if self.rows <= most)
         if self.examples.kind == "labelled_texts" and self.rows <= 5_000:
-            epochs = 3  # six were no better
+            epochs = 3.0  # six were no better
         if self.words:
             epochs *= 2
-        if epochs > 4:
+        is_small = self.rows <= SMALL and self.examples.kind != "labelled_texts"
+        if is_small and (self.words or not has_high_rate):
             why = "with few rows, more passes help"
-        elif epochs == few and self.rows <= SMALL:
+        elif is_small:
             why = (
                 _("at a high rate that is enough, and leaves time to evaluate every row")
                 if self.rows >= MIN_ROWS
@@ -252,13 +254,14 @@ class _Advisor:
             )
         else:
             why = "the best of these is kept" if epochs > 1 else "there are rows enough for one pass"
+        shown = f"{epochs:g}"
         self._set(
             "epochs",
-            float(epochs),
+            epochs,
             (
-                _("{epochs} epochs of {rows} rows: {why}.", epochs=epochs, rows=f"{self.rows:,}", why=why)
+                _("{epochs} epochs of {rows} rows: {why}.", epochs=shown, rows=f"{self.rows:,}", why=why)
                 if epochs > 1
-                else _("{epochs} epoch of {rows} rows: {why}.", epochs=epochs, rows=f"{self.rows:,}", why=why)
+                else _("{epochs} epoch of {rows} rows: {why}.", epochs=shown, rows=f"{self.rows:,}", why=why)
             ),
         )
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SMALL = 1_000
 """Maximum number of rows of a small dataset."""
+DEFAULT_EPOCHS = 4.0
+"""Passes over a few thousand rows; the advisor increases or reduces it for other numbers of rows and kinds of examples."""
 SHAPE = (
     *("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes"),
     "prompt",
@@ -70,7 +72,7 @@ class TrainSpec(BaseModel):
         "linear", "What a cross-encoder scores by: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
     )
     method: str = setting("full", "Train all weights, or small low-rank adapters added to them.", choices=("full", "lora"))
-    epochs: float = setting(4.0, "How often each row is seen.", min=0.01, max=1000, step=0.5)
+    epochs: float = setting(DEFAULT_EPOCHS, "How often each row is seen.", min=0.01, max=1000, step=0.5)
     soup: int = setting(
         1,
         "Number of runs from the same weights, with the rows in different orders, whose weights are averaged.",

@@ -8,16 +8,33 @@ import pytest
 from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.training.advisor import advise
+from sbert_studio.training.spec import DEFAULT_EPOCHS, TrainSpec
 
 from .tiny import bare_sentences, labelled_pairs, positive_pairs, scored_pairs
 
 MINILM: dict[str, Any] = {"name": "all-MiniLM-L6-v2", "backbone": "bert", "parameters": 22_700_000, "max_length": 256}
 SMOLLM: dict[str, Any] = {"name": "SmolLM2-135M", "backbone": "llama", "parameters": 134_500_000, "max_length": 512}
+EPOCHS = f"{DEFAULT_EPOCHS:g}"  # first word of the reason for the number of epochs
+
+
+@pytest.mark.parametrize("default", [2.5, 4.0, 9.0])
+def test_the_reason_for_the_epochs_depends_on_the_rows_and_not_on_the_default(default: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sbert_studio.training.advisor.DEFAULT_EPOCHS", default)
+
+    def reason(examples: Examples, **overrides: str) -> str:
+        (found,) = (one for one in advise(examples, info=MINILM, overrides=overrides).reasons if " rows: " in one and " epoch" in one)
+        return found
+
+    assert reason(scored_pairs(1200)) == f"{default:g} epochs of 1,200 rows: the best of these is kept."
+    assert "at a high rate that is enough" in reason(scored_pairs(300))
+    assert "with few rows, more passes help" in reason(scored_pairs(300), method="lora")
+    assert reason(positive_pairs()) == f"{default:g} epochs of {len(positive_pairs())} rows: with few rows, more passes help."
 
 
 def test_many_scored_pairs_get_what_measured_best() -> None:
     spec = advise(scored_pairs(1200), info=MINILM).spec
-    assert (spec.loss, spec.method, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine+cosent", "full", 32, 1e-4, 4.0)
+    assert (spec.loss, spec.method, spec.batch_size, spec.learning_rate) == ("cosine+cosent", "full", 32, 1e-4)
+    assert spec.epochs == TrainSpec().epochs == 4, "the default in one place, and tested only here"
     assert spec.soup == 3
     assert spec.dropout == 0
 
@@ -72,9 +89,9 @@ def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
 def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
     chosen = {"architecture": "cross"}
     advice = advise(scored_pairs(1200), info=MINILM, lengths=[300] * 100, overrides=chosen)
-    assert (advice.spec.loss, advice.spec.batch_size, advice.spec.learning_rate, advice.spec.epochs) == ("mse", 16, 5e-5, 4.0)
+    assert (advice.spec.loss, advice.spec.batch_size, advice.spec.learning_rate) == ("mse", 16, 5e-5)
     assert advice.spec.max_length == 0, "the lengths of single texts say nothing of pairs"
-    assert [reason.split()[0] for reason in advice.reasons] == ["Architecture", "Loss", "Method", "Batch", "Learning", "4"]
+    assert [reason.split()[0] for reason in advice.reasons] == ["Architecture", "Loss", "Method", "Batch", "Learning", EPOCHS]
     assert advise(scored_pairs(1200), info={**MINILM, "parameters": 110_000_000}, overrides=chosen).spec.learning_rate == 2e-5
     assert advise(labelled_pairs(), info=MINILM, overrides=chosen).spec.loss == "cross_entropy"
     two = replace(labelled_pairs(), labels=("no", "yes"))
@@ -94,7 +111,7 @@ def test_a_setting_that_is_nowhere_is_refused() -> None:
 
 def test_each_choice_has_its_reason_in_a_sentence() -> None:
     reasons = advise(scored_pairs(1200), info=MINILM, lengths=[5, 20, 40]).reasons
-    assert [reason.split()[0] for reason in reasons] == ["Loss", "Method", "Batch", "Learning", "4", "Soup", "No", "Max"]
+    assert [reason.split()[0] for reason in reasons] == ["Loss", "Method", "Batch", "Learning", EPOCHS, "Soup", "No", "Max"]
     assert all(reason.endswith(".") for reason in reasons)
 
 
@@ -120,7 +137,7 @@ def test_a_script_the_model_hardly_knows_is_named() -> None:
 def test_of_a_table_of_words_the_words_learn_unless_something_new_does() -> None:
     glove = {"name": "glove-6B-50d", "kind": "words", "backbone": "word vectors", "parameters": 20_000_000, "max_length": 1_000_000}
     spec = advise(scored_pairs(1200), info=glove).spec
-    assert (spec.learn_words, spec.method, spec.learning_rate, spec.epochs) == (True, "full", 1e-3, 8.0)
+    assert (spec.learn_words, spec.method, spec.learning_rate, spec.epochs) == (True, "full", 1e-3, 2 * DEFAULT_EPOCHS)
     new = advise(scored_pairs(1200), info=glove, overrides={"recurrent": "gru"}).spec
     assert (new.learn_words, new.recurrent) == (False, "gru")
     assert not advise(scored_pairs(1200), info=MINILM).spec.learn_words
