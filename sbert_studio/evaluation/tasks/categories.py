@@ -6,7 +6,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -239,7 +239,7 @@ class CategoryTask(TextTask):
     order = 6
     title = "Labelled texts: nearest neighbor"
     help = "Share of texts whose nearest neighbor, or nearest category centroid, has their own category."
-    main = ("nearest_neighbour_accuracy",)
+    main: ClassVar[tuple[str, ...]] = ("nearest_neighbour_accuracy",)
     uses_reference = True
     reference_help = "Nearest neighbours are looked up in these rows; without them, among the texts above."
 
@@ -287,7 +287,7 @@ class ClusteringTask(TextTask):
     order = 8
     title = "Labelled texts: clustering"
     help = "V-measure of k-means with as many clusters as classes."
-    main = ("v_measure",)
+    main: ClassVar[tuple[str, ...]] = ("v_measure",)
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
         return evaluate_clustering(encoded.vectors[0], category_names(encoded.examples))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ...data.schema.inference import infer_roles
-from ...data.schema.roles import KINDS, Roles
+from ...data.schema.roles import KINDS, Kind, Roles
 from ...errors import StudioError
 from ...models.similarity import unit
 from ...progress import checkpoint
@@ -160,8 +160,8 @@ class GeometryTask(Task):
     order = 11
     title = "Any texts: embedding geometry"
     help = "Anisotropy (mean cosine of two texts), uniformity, and alignment of similar pairs; lower is better for all three."
-    kinds = KINDS
-    main = ("anisotropy",)
+    kinds: ClassVar[tuple[Kind, ...]] = KINDS
+    main: ClassVar[tuple[str, ...]] = ("anisotropy",)
     needs_vectors = True
     lower_is_better = True
 

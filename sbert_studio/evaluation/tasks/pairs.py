@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .base import TASK_REGISTRY, DataShape, EncodedExamples, SimilarityTask, Tas
 
 if TYPE_CHECKING:
     from ...data.examples import Examples
-    from ...data.schema.roles import Roles
+    from ...data.schema.roles import Kind, Roles
 
 
 def evaluate_pairs(left: np.ndarray, right: np.ndarray, labels: np.ndarray, by: str = "cosine") -> Report:
@@ -129,8 +129,8 @@ class PairTask(SimilarityTask):
     order = 2
     title = "Pairs with binary labels"
     help = "Average precision of each similarity, and accuracy and F1 at the best threshold on these rows."
-    kinds = ("labelled_pairs",)
-    main = ("cosine", "average_precision")
+    kinds: ClassVar[tuple[Kind, ...]] = ("labelled_pairs",)
+    main: ClassVar[tuple[str, ...]] = ("cosine", "average_precision")
 
     def fits(self, shape: DataShape) -> bool:
         """Fit two ordered classes, or any two classes for a model that scores pairs."""
@@ -194,8 +194,8 @@ class TripletTask(Task):
     order = 4
     title = "Triplets"
     help = "Share of anchors that are closer to their positive than to every negative."
-    kinds = ("triplets",)
-    main = ("cosine", "accuracy")
+    kinds: ClassVar[tuple[Kind, ...]] = ("triplets",)
+    main: ClassVar[tuple[str, ...]] = ("cosine", "accuracy")
 
     def fits(self, shape: DataShape) -> bool:
         return shape.kind == "triplets"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .base import TASK_REGISTRY, ClassRoles, DataShape, EncodedExamples, Task, T
 if TYPE_CHECKING:
     from ...data.examples import Examples
     from ...data.loading.table import Table
-    from ...data.schema.roles import Roles
+    from ...data.schema.roles import Kind, Roles
     from ...models.base import PairScorer
     from ...progress import Progress
 
@@ -149,8 +149,8 @@ class RetrievalTask(Task):
     order = 5
     title = "Retrieval of matching texts"
     help = "Retrieval of each text's partner among all texts: MRR and nDCG in the top 10, accuracy at 1 to 10."
-    kinds = ("positive_pairs",)
-    main = ("mrr_at_10",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("positive_pairs",)
+    main: ClassVar[tuple[str, ...]] = ("mrr_at_10",)
     needs_vectors = True
     ranks_candidates = True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .base import TASK_REGISTRY, DataShape, EncodedExamples, SimilarityTask, Tas
 
 if TYPE_CHECKING:
     from ...data.examples import Examples
-    from ...data.schema.roles import Roles
+    from ...data.schema.roles import Kind, Roles
 
 _CORRELATIONS = ("spearman", "pearson")
 
@@ -127,8 +127,8 @@ class STSTask(SimilarityTask):
     order = 1
     title = "Pairs with scores (STS)"
     help = "Spearman and Pearson correlation of each similarity with human scores."
-    kinds = ("scored_pairs", "labelled_pairs")
-    main = ("cosine", "spearman")
+    kinds: ClassVar[tuple[Kind, ...]] = ("scored_pairs", "labelled_pairs")
+    main: ClassVar[tuple[str, ...]] = ("cosine", "spearman")
     pools = True
 
     def fits(self, shape: DataShape) -> bool:
@@ -199,8 +199,8 @@ class TopicTask(Task):
     order = 10
     title = "Pairs with scores, by topic"
     help = "Spearman and Pearson correlation of the cosine with the scores within each group of pairs, their mean, and overall."
-    kinds = ("scored_pairs",)
-    main = ("mean", "spearman")
+    kinds: ClassVar[tuple[Kind, ...]] = ("scored_pairs",)
+    main: ClassVar[tuple[str, ...]] = ("mean", "spearman")
 
     def require(self, roles: Roles) -> None:
         if roles.group is None:

@@ -11,13 +11,13 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from ...data.schema.inference import infer_roles
 from ...data.schema.labels import label_key
-from ...data.schema.roles import Roles
+from ...data.schema.roles import Kind, Roles
 from ...errors import StudioError
 from ...i18n import _
 from ...models.similarity import unit
@@ -286,7 +286,7 @@ class TransferTask(TextTask):
     order = 7
     title = "Labelled texts: linear probe"
     help = "Accuracy and macro F1 of a cross-validated logistic regression on the embeddings."
-    main = ("accuracy",)
+    main: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def fits(self, shape: DataShape) -> bool:
         """Fit sentences with a class column, unless it is known to contain similarity categories."""
@@ -303,8 +303,8 @@ class SentEvalTask(TextTask):
     order = 9
     title = "Labelled texts or pairs: SentEval"
     help = "Accuracy and F1 of a logistic regression with a tuned penalty, trained on reference rows or in ten folds."
-    kinds = ("labelled_texts", "labelled_pairs")
-    main = ("accuracy",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("labelled_texts", "labelled_pairs")
+    main: ClassVar[tuple[str, ...]] = ("accuracy",)
     learns = True
     reference_help = (
         "The regression is trained on these rows, such as the train.csv that belongs to a test.csv; without them, "
@@ -355,8 +355,8 @@ class PairClassTask(Task):
     order = 3
     title = "Pairs with unordered classes"
     help = "Accuracy and macro F1 of a cross-validated logistic regression on both embeddings, or of a cross-encoder's own classes."
-    kinds = ("labelled_pairs",)
-    main = ("accuracy",)
+    kinds: ClassVar[tuple[Kind, ...]] = ("labelled_pairs",)
+    main: ClassVar[tuple[str, ...]] = ("accuracy",)
     sorts_pairs = True
 
     def fits(self, shape: DataShape) -> bool:
