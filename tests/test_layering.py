@@ -128,8 +128,6 @@ def _runs(path: Path, root: Path) -> set[Path]:
     for walk, files in (("iter_modules", "*.py"), ("walk_packages", "**/*.py")):
         if f"{walk}(__path__" in text:
             loaded |= set(path.parent.glob(files))
-        if f"{walk}(tabs.__path__" in text:
-            loaded |= set((path.parent / "tabs").glob(files))
     return loaded - {path}
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
-import pkgutil
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import gradio as gr
@@ -21,7 +18,7 @@ from ..errors import StudioError
 from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
-from . import banner, basket, gradio_patches, language_switch, routing, tabs, task_list, theme
+from . import banner, basket, gradio_patches, language_switch, routing, task_list, theme
 from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
@@ -31,6 +28,7 @@ from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, Mcp
 from .sessions.streams import OpenStreams, install_streams
 from .sessions.uploads import UploadBudget, UploadLedger
 from .state import is_own_model
+from .tabs import load_tabs
 from .theme import plotly_folder
 from .views import UNCHANGED, Unchanged, Update, props, view
 
@@ -81,8 +79,8 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
                 min_width=200,
             )
         notes = banner.draw_banner()
-        modules = {module.TITLE.lower(): module for module in _tabs()}
-        with gr.Tabs(elem_classes=["sb-tabs"]) as page.tabs:
+        modules = {module.TITLE.lower(): module for module in load_tabs()}
+        with gr.Tabs(elem_classes=["sb-tabs"], overflow_behavior="wrap") as page.tabs:
             for word, module in modules.items():
                 with gr.Tab(module.TITLE, id=module.TITLE, elem_id=f"tab-{word}") as tab:
                     module.build(studio, page)
@@ -207,12 +205,6 @@ def update_models(page: Page, owner: object, model: object) -> Update:
     choices = page.model_choices(owner)
     is_deleted = is_own_model(model) and model not in {name for _, name in choices}
     return props(choices=choices, value=page.studio.settings.default_model) if is_deleted else props(choices=choices)
-
-
-def _tabs() -> list[ModuleType]:
-    names = [f"{item.name}.view" if item.ispkg else item.name for item in pkgutil.iter_modules(tabs.__path__)]
-    modules = [importlib.import_module(f"{tabs.__name__}.{name}") for name in names]
-    return sorted(modules, key=lambda module: module.ORDER)
 
 
 def _ledger(studio: Studio) -> UploadLedger:

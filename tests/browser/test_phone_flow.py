@@ -1,14 +1,20 @@
-"""A narrow screen: every tab fits, and the colours follow the system until they are switched."""
+"""A narrow screen: every tab fits, also if there are more of them, and the colours follow the system until they are switched."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
-from .pages import TABS, App
+from .pages import App
 
+_ADD_TABS = """(bar, titles) => titles.forEach((title) => {
+  const tab = bar.querySelector("[role=tab]:not(.selected)").cloneNode(true);
+  tab.textContent = title;
+  bar.append(tab);
+})"""
 DARK = re.compile(r"(^|\s)dark(\s|$)")
 
 
@@ -17,13 +23,14 @@ def test_every_tab_fits_a_phone_and_colours_are_remembered(open_app: Callable[..
     page, body = app.page, app.page.locator("body")
     app.resize(375, 800)
     expect(body).to_have_class(DARK)
-    for title in TABS:
+    for title in app.tabs:
         app.open_tab(title)
         app.settle()
         page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
         assert app.cut_off() == [], title
 
     # What was chosen in a list longer than the screen comes into sight.
+    app.models.open()
     app.resize(375, 500)
     page.locator("#models-cards .sb-card").first.click()
     expect(page.locator("#models-facts dl").first).to_be_visible()
@@ -37,3 +44,20 @@ def test_every_tab_fits_a_phone_and_colours_are_remembered(open_app: Callable[..
     expect(body).to_have_class(DARK)
     app.reload()
     expect(body).to_have_class(DARK)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_two_more_tabs_fit_a_phone(open_app: Callable[..., App], language: str) -> None:
+    """The bar wraps; nothing of it is cut off or hidden in a menu."""
+    app = open_app(query=f"?lang={language}")
+    titles = app.tabs
+    app.tab_bar.get_by_role("tablist").evaluate(_ADD_TABS, ["Clustering", "Annotation"])
+    for width in (360, 375, 390, 1280):
+        app.resize(width)
+        app.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+        places = [tab.bounding_box() for tab in app.tab_bar.get_by_role("tab").all()]
+        assert len(places) == len(titles) + 2
+        for place in places:
+            assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= width and place["height"] >= 40
+        assert app.cut_off() == [], width
+        expect(app.page.locator(".overflow-menu:visible")).to_have_count(0)

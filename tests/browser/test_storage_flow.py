@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from playwright.sync_api import Browser, expect
 
-from .pages import TABS, App
+from .pages import App
 
 # As Chromium does it: even a look at one of the two throws.
 DENIED = """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, {
@@ -27,7 +27,7 @@ def test_every_tab_works_and_it_is_said_once_that_nothing_is_remembered(open_app
     expect(note).to_contain_text("blocks storage")
     note.get_by_role("button").click()
     expect(note).to_have_count(0)
-    for title in TABS:
+    for title in app.tabs:
         app.open_tab(title)
         app.settle()
     app.page.get_by_label("Switch between light and dark").click()  # what is chosen lasts as long as the page

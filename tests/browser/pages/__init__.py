@@ -1,5 +1,5 @@
 """Page objects: what a visitor can do and see, by name, so that the flows read like the visitor's steps."""
 
-from .app import TABS, App
+from .app import App
 
-__all__ = ["TABS", "App"]
+__all__ = ["App"]

@@ -24,7 +24,6 @@ from .similarity import SimilarityTab
 from .tab import Part
 from .tray import Tray
 
-TABS = ("Similarity", "Search", "Map", "Fine-tune", "Evaluate", "Models")
 _OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an option, each time it is opened
 # One of these is in every page that has loaded.
 _CONTROLS = "#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards"
@@ -109,6 +108,11 @@ class App:
         """Forget what Gradio logged about its own requests that were cut short by leaving the page."""
         self.errors = [line for line in self.errors if not any(words in line for words in _INTERRUPTED)]
 
+    @property
+    def tabs(self) -> list[str]:
+        """The titles of the tabs, as the page shows them."""
+        return self.tab_bar.get_by_role("tab").all_inner_texts()
+
     def open_tab(self, title: str) -> None:
         self.page.get_by_role("tab", name=title, exact=True).first.click()
 
@@ -124,6 +128,7 @@ class App:
             self.page.wait_for_function(f"([name, value]) => {found} === value", arg=[name, value])
 
     # Header.
+    tab_bar = Part(".sb-tabs > .tab-wrapper")
     corpus_name = Part("#corpus input")  # the corpus chooser's input; its value is the name of the chosen corpus
     model_name = Part("#model input")  # the model chooser's input; its value is the title of the chosen model
 

@@ -29,7 +29,7 @@ _PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test s
 
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "How good is it?", "text": _ABOUT})
-    with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+    with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
         with gr.Tab("Scores", id="judge", elem_id="view-first-judge") as scores:
             panel = Panel(page, **_draw_evaluation(page))
             board = Panel(page, **_draw_leaderboard(page))

@@ -29,7 +29,7 @@ _SAVE_FILE_IN_ADDRESS = f"(file) => SB.place({{ tab: 'similarity', view: '{PAIRS
 
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "How similar are they?", "text": _ABOUT})
-    with gr.Tabs(elem_classes=["sb-subtabs"]) as subtabs:
+    with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
         with gr.Tab("Two texts", id="two", elem_id="view-first-two") as two:
             _build_two_texts(page)
         with gr.Tab("Several sentences", id="several", elem_id="view-several") as several:
