@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError
+from ..registry import registered_names
 from ..shutdown import SHUTDOWN
 from ..workspace import require_writable_file
 from .options import open_studio
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..services import Studio
     from ..services.results import RunView
 
+_PARTS = ", ".join(name for name in registered_names("runs/export", "EXPORTS") if name != "all")
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 Strength = Annotated[
     float | None,
@@ -114,9 +116,7 @@ def stop(run: RunId, json: Json = False) -> Answer:
 def export(
     run: RunId,
     out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Output file.")],
-    kind: Annotated[
-        str, typer.Option(help="Contents: all (everything needed to use and verify the model), or a part, such as model or adapter.")
-    ] = "all",
+    kind: Annotated[str, typer.Option(help=f"Contents: all (everything needed to use and verify the model), or one of {_PARTS}.")] = "all",
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:

@@ -14,6 +14,7 @@ import typer
 
 from ..errors import StudioError, describe_rows
 from ..evaluation.report import describe_metric
+from ..registry import registered_names
 from ..services.training_plan import TrainRequest, describe_row_reports
 from ..shutdown import SHUTDOWN
 from ..training.events import format_rate
@@ -130,6 +131,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 _ADVISED = "chosen by the advisor"
+_LOSSES, _CROSS_ENCODER_LOSSES = (", ".join(registered_names("losses", name)) for name in ("LOSSES", "CROSS_ENCODER_LOSSES"))
 
 
 @with_overrides
@@ -137,7 +139,7 @@ def train(
     *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
     model: Model = None,
-    loss: Annotated[str, typer.Option(help="auto, or the name of a loss.")] = "auto",
+    loss: Annotated[str, typer.Option(help=f"auto, {_LOSSES}; for cross-encoders {_CROSS_ENCODER_LOSSES}.")] = "auto",
     method: Annotated[
         Literal["full", "lora"] | None, typer.Option(help="Fine-tune all weights or a LoRA adapter.", show_default=_ADVISED)
     ] = None,
