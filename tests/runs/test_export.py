@@ -19,6 +19,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.runs.export import Export, write_zip
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 
@@ -231,6 +232,20 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
         folder = unpacked(studio, run, tmp_path / f"{name} exported")
         assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
+
+
+class MixedExport(Export):
+    help = "a file, a text and bytes"
+
+    def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str | bytes]]:
+        yield from (("spec.json", folder / "spec.json"), ("notes.txt", "naïve"), ("vectors.bin", b"\x00\xff"))
+
+
+def test_an_export_consists_of_files_texts_and_bytes(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    folder = studio.workspace.home / "runs" / trained.id
+    write_zip(MixedExport(), trained, folder, tmp_path / "mixed.zip")
+    expected = {"spec.json": (folder / "spec.json").read_bytes(), "notes.txt": "naïve".encode(), "vectors.bin": b"\x00\xff"}
+    assert _members(tmp_path / "mixed.zip") == {f"my-model/{name}": content for name, content in expected.items()}
 
 
 def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
