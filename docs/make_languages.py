@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -105,29 +104,23 @@ def write(path: Path, catalog: Catalog) -> None:
     path.write_bytes(f"{header}\n\n".encode() + body.getvalue().rstrip() + b"\n")
 
 
-def _of_suites() -> list[str]:
-    return [suite["title"] for suite in tomllib.loads((PACKAGE / "datasets" / "suites.toml").read_text(encoding="utf-8")).values()]
-
-
-def main() -> int:
-    """Update the files and return 1 if translations are missing; with ``--check`` only warn about them."""
-    lacking = 0
-    if "--check" not in sys.argv[1:]:
+def main() -> None:
+    """Update the files and list missing translations; with ``--check`` only warn about missing and unused ones."""
+    is_check = "--check" in sys.argv[1:]
+    if not is_check:
         write(LOCALE / "messages.pot", template())
     for path in catalogs():
         catalog = load(path)
         lacks, gone = missing(catalog), unused(catalog)
-        lacking += len(lacks)
         name = path.relative_to(LOCALE).as_posix()
-        if "--check" in sys.argv[1:]:
-            print(f"warning: {name}: {len(lacks)} translations missing, {len(gone)} unused; see python docs/make_languages.py")
-            continue
-        catalog.update(template(), no_fuzzy_matching=True, update_creation_date=False)
-        write(path, catalog)
-        print(f"{name}: {len(lacks)} to write, {len(gone)} removed")
-        print("".join(f"  {line}\n" for line in lacks), end="")
-    return int(lacking > 0 and "--check" not in sys.argv[1:])
+        if not is_check:
+            catalog.update(template(), no_fuzzy_matching=True, update_creation_date=False)
+            write(path, catalog)
+            print(f"{name}: {len(lacks)} translations missing, {len(gone)} removed")
+            print("".join(f"  {line}\n" for line in lacks), end="")
+        elif lacks or gone:
+            print(f"warning: {name}: {len(lacks)} translations missing, {len(gone)} unused; run python docs/make_languages.py")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

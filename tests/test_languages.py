@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,25 @@ def test_every_text_is_in_the_template(tmp_path: Path) -> None:
     before, after = tool.load(LOCALE_FOLDER / "zh" / "LC_MESSAGES" / "messages.po"), tool.load(path)
     assert set(tool.missing(after)) - set(tool.missing(before)) == {"sbert_studio/ui/handlers.py: Cancelled."}
     assert set(tool.unused(after)) - set(tool.unused(before)) == {"Abandoned."}
+
+
+def test_the_check_is_silent_unless_a_text_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["make_languages.py", "--check"])
+    monkeypatch.setattr(tool, "LOCALE", tmp_path)
+    path = tmp_path / "xx" / "LC_MESSAGES" / "messages.po"
+    path.parent.mkdir(parents=True)
+    whole = deepcopy(tool.template())
+    monkeypatch.setattr(tool, "template", lambda: whole)
+    for text in whole:
+        text.string = ("x", "x") if isinstance(text.id, tuple) else "x"
+    tool.write(path, whole)
+    tool.main()
+    assert capsys.readouterr().out == ""
+    path.write_text(path.read_text(encoding="utf-8").replace('msgid "Cancelled."', 'msgid "Abandoned."'), encoding="utf-8")
+    tool.main()
+    assert capsys.readouterr().out.startswith("warning: xx/LC_MESSAGES/messages.po: 1 translations missing, 1 unused")
 
 
 A, B = "second", "all-MiniLM-L6-v2"  # a visitor's name of a model that is a word of the page as well
