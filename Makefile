@@ -1,4 +1,4 @@
-# setup · run · test · quick · fuzz · check · bench · reproduce. Each target does its own set-up.
+# setup · run · test · quick · fuzz · check · docs · bench · reproduce. Each target does its own set-up.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info[:2] <= (3,13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
@@ -7,7 +7,7 @@ DATA ?=
 # Test processes at a time, each with one thread to compute in; make test WORKERS=0 runs everything in one process.
 WORKERS ?= 2
 
-.PHONY: setup run test quick fuzz check bench reproduce clean
+.PHONY: setup run test quick fuzz check docs bench reproduce clean
 setup: .venv/.runtime
 
 # A stamp a requirements file: nothing is installed again until the file changes.
@@ -51,6 +51,13 @@ check: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_languages.py --check
+
+# Everything in docs/ and the README that comes from the code, and the catalogs of translations.
+docs: .venv/.dev
+	$(BIN)/python docs/make_tables.py
+	$(BIN)/python docs/make_api.py
+	$(BIN)/python docs/make_architecture.py
+	$(BIN)/python docs/make_languages.py
 
 # Fails where a ratio to a peer is under 85% of what docs/PERFORMANCE.md claims. With DATA on the public sets, which takes longer.
 bench: .venv/.dev

@@ -32,6 +32,7 @@ _UNSEEN = {
     ),
     *("logger", "logging", "re", "strftime", "warnings"),
 }
+_UNREAD_NAMES = {"source"}  # references to papers are the same in every language
 _UNREAD_FIELDS = {"annotation", "returns", "slice", "decorator_list", "type_comment"}
 
 
@@ -79,6 +80,8 @@ def _children(node: ast.AST, *, skip_first: bool) -> list[ast.AST]:
     if isinstance(node, ast.Assert | ast.Compare | ast.JoinedStr) or (isinstance(node, ast.Raise) and _is_unseen(node.exc)):
         return []
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return []
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and _UNREAD_NAMES & set(map(ast.unparse, node.targets)):
         return []
     if isinstance(node, ast.Call):
         if _is_unseen(node):

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import LOSSES, Loss, cosine, unit
 from .cosent import ranking_loss
@@ -32,7 +33,8 @@ class AnglELoss(Loss):
 
     title = "AnglE"
     summary = "CoSENT on angles in complex space instead of cosines; its gradient does not vanish where cosines saturate."
-    kinds = ("scored_pairs", "labelled_pairs")
+    source = "Li & Li 2024, section 3"
+    kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
     whole_batch = True
     ranks = True
 

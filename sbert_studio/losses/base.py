@@ -124,6 +124,7 @@ class Loss(nn.Module, ABC):
     Attributes:
         name: key in ``LOSSES``.
         title, summary: a few words and a sentence for display.
+        source: the paper, with the equation or section, for the table of losses in ``docs/training.md``.
         kinds: kinds of examples it can be trained on.
         views: how often each text is encoded per step (2: two dropout passes, SimCSE).
         in_batch: rows are each other's negatives, so a batch should not contain a text twice.
@@ -138,6 +139,7 @@ class Loss(nn.Module, ABC):
     name: str
     title: str
     summary: str
+    source: str
     kinds: tuple[Kind, ...]
     views: int = 1
     in_batch: bool = False

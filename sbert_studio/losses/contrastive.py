@@ -23,6 +23,7 @@ class ContrastiveLoss(Loss):
 
     title = "Contrastive"
     summary = "Pulls similar pairs together and pushes dissimilar ones apart up to a margin."
+    source = "Hadsell et al. 2006, equation 4"
     kinds: tuple[Kind, ...] = ("labelled_pairs", "scored_pairs")
 
     @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class OnlineContrastiveLoss(ContrastiveLoss):
 
     title = "Online contrastive"
     summary = "Contrastive loss on the hard pairs of each batch only."
-    kinds = ("labelled_pairs",)
+    source = "sentence-transformers"
+    kinds: tuple[Kind, ...] = ("labelled_pairs",)
     whole_batch = True
     ranks = True
 

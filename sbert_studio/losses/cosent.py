@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import LOSSES, Loss
 
@@ -21,7 +22,8 @@ class CoSENTLoss(Loss):
 
     title = "CoSENT"
     summary = "Ranks the pairs of a batch by their scores; the default for 0/1 labels and ordered classes."
-    kinds = ("scored_pairs", "labelled_pairs")
+    source = "Su 2022"
+    kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
     whole_batch = True
     ranks = True
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import LOSSES, Loss, cosine
 from .cosent import ranking_loss
@@ -19,7 +20,8 @@ class CosineCoSENTLoss(Loss):
 
     title = "Cosine regression + CoSENT"
     summary = "Fits the scores and their order at once; the strongest here on a few thousand scored pairs."
-    kinds = ("scored_pairs", "labelled_pairs")
+    source = "Reimers & Gurevych 2019, Su 2022"
+    kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
     whole_batch = True
     ranks = True
 
@@ -45,7 +47,8 @@ class CosineSimilarityLoss(Loss):
 
     title = "Cosine regression"
     summary = "Fits the cosine of each pair to its score, by mean squared error."
-    kinds = ("scored_pairs", "labelled_pairs")
+    source = "Reimers & Gurevych 2019, section 3"
+    kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         similarities = self.pair_scores(columns[0], columns[1])
@@ -66,7 +69,8 @@ class NaiveCosineLoss(Loss):
 
     title = "Naive cosine"
     summary = "Pulls cosines straight to 1 and to -1, to 0 or below a threshold; for comparison with CoSENT."
-    kinds = ("labelled_pairs", "scored_pairs")
+    source = "Su 2022, equations 1 to 3"
+    kinds: tuple[Kind, ...] = ("labelled_pairs", "scored_pairs")
 
     @dataclass(frozen=True)
     class Params:

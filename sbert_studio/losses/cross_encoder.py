@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..errors import StudioError
 from ..registry import Registry, parse_params, setting
 from .base import Loss
@@ -49,7 +50,8 @@ class MSELoss(CrossEncoderLoss):
 
     title = "Squared error"
     summary = "Fits the score of each pair, by mean squared error."
-    kinds = ("scored_pairs", "labelled_pairs")
+    source = "Devlin et al. 2019, section 4.1"
+    kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
 
     @dataclass(frozen=True)
     class Params:
@@ -72,7 +74,8 @@ class BinaryCrossEntropyLoss(CrossEncoderLoss):
 
     title = "Binary cross-entropy"
     summary = "Separates matching pairs from others; the usual choice for re-ranking."
-    kinds = ("labelled_pairs", "scored_pairs")
+    source = "Nogueira & Cho 2019"
+    kinds: tuple[Kind, ...] = ("labelled_pairs", "scored_pairs")
     applies_sigmoid = True
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
@@ -86,7 +89,8 @@ class CrossEntropyLoss(CrossEncoderLoss):
 
     title = "Cross-entropy"
     summary = "Classifies each pair into unordered classes; such a model cannot rank."
-    kinds = ("labelled_pairs",)
+    source = "Devlin et al. 2019, section 4.1"
+    kinds: tuple[Kind, ...] = ("labelled_pairs",)
 
     @classmethod
     def num_outputs(cls, labels: int) -> int:

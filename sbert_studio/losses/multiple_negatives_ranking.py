@@ -24,6 +24,7 @@ class MultipleNegativesRankingLoss(Loss):
 
     title = "In-batch negatives"
     summary = "Each anchor should rank its own positive first among those of the whole batch; for pairs and triplets without scores."
+    source = "Henderson et al. 2017"
     kinds: tuple[Kind, ...] = ("positive_pairs", "triplets")
     in_batch = True
     whole_batch = True

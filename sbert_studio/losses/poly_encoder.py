@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..models.poly_encoder import SHARPNESS, attention_score_matrix, attention_scores
 from ..registry import Registry, parse_params
 from .base import KnownPositives, Loss
@@ -49,7 +50,7 @@ class PolyMultipleNegativesRankingLoss(PolyEncoderLoss, MultipleNegativesRanking
     For labelled pairs, those with the highest label are the positives; the texts of other pairs are also candidates.
     """
 
-    kinds = ("positive_pairs", "triplets", "labelled_pairs")
+    kinds: tuple[Kind, ...] = ("positive_pairs", "triplets", "labelled_pairs")
 
     def set_known_positives(self, relation: KnownPositives) -> None:
         if self.labels < 2:

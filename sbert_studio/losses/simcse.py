@@ -23,6 +23,7 @@ class SimCSELoss(Loss):
 
     title = "SimCSE, unsupervised"
     summary = "Needs sentences only: each is encoded twice with dropout and should match itself within the batch."
+    source = "Gao et al. 2021, equation 4"
     kinds: tuple[Kind, ...] = ("sentences",)
     views = 2
     in_batch = True
@@ -47,5 +48,6 @@ class SupervisedSimCSELoss(SimCSELoss):
 
     title = "SimCSE, supervised"
     summary = "In-batch negatives at SimCSE's temperature, for NLI triplets: premise, entailment, contradiction."
-    kinds = ("triplets", "positive_pairs")
+    source = "Gao et al. 2021, equation 5"
+    kinds: tuple[Kind, ...] = ("triplets", "positive_pairs")
     views = 1

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..data.schema.roles import Kind
 from ..errors import StudioError
 from ..registry import setting
 from .base import LOSSES, Loss
@@ -49,7 +50,8 @@ class SoftmaxLoss(Loss):
 
     title = "Softmax"
     summary = "Classifies each pair from its two embeddings, as the SBERT paper does for NLI; works for unordered labels too."
-    kinds = ("labelled_pairs",)
+    source = "Reimers & Gurevych 2019, section 3"
+    kinds: tuple[Kind, ...] = ("labelled_pairs",)
 
     @dataclass(frozen=True)
     class Params:

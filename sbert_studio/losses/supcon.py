@@ -48,6 +48,7 @@ class SupConLoss(CategoryLoss):
 
     title = "Supervised contrastive"
     summary = "Pulls texts of one category together and pushes other categories apart, over all pairs of a batch."
+    source = "Khosla et al. 2020, equation 2"
 
     @dataclass(frozen=True)
     class Params:
@@ -83,6 +84,7 @@ class PrototypeSupConLoss(SupConLoss):
     summary = (
         "Pulls texts of one category towards each other and towards a learned prototype; the most accurate here on texts with a category."
     )
+    source = "Khosla et al. 2020, equation 2; Wang et al. 2017, section 3"
 
     @dataclass(frozen=True)
     class Params(SupConLoss.Params):

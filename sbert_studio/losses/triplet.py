@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..data.schema.roles import Kind
 from ..registry import setting
 from .base import DISTANCES, LOSSES, Loss, unit
 from .supcon import CategoryLoss, category_masks
@@ -24,6 +25,7 @@ class BatchHardTripletLoss(CategoryLoss):
 
     title = "Batch-hard triplets"
     summary = "Pulls each text nearer to the farthest text of its category than to the nearest of another category in the batch."
+    source = "Hermans et al. 2017, equation 5"
 
     @dataclass(frozen=True)
     class Params:
@@ -61,7 +63,8 @@ class TripletLoss(Loss):
 
     title = "Triplet"
     summary = "Pulls the positive nearer to the anchor than each negative by a margin."
-    kinds = ("triplets",)
+    source = "Reimers & Gurevych 2019, section 3"
+    kinds: tuple[Kind, ...] = ("triplets",)
     needs_targets = False
 
     @dataclass(frozen=True)

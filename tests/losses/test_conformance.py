@@ -88,6 +88,7 @@ def test_an_objective_describes_itself(name: str) -> None:
     objective = LOSSES[name]
     assert objective.name == name
     assert objective.title and objective.summary.endswith(".")
+    assert getattr(objective, "source", ""), f"{objective.__name__} lacks a source: the paper that docs/training.md names"
     assert objective.kinds and set(objective.kinds) <= KINDS
     assert objective.__doc__ and objective.views in (1, 2)
     assert all(field.help.endswith(".") for field in fields_of(objective.Params))

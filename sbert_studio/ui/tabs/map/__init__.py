@@ -1,1 +1,5 @@
-"""Map: UMAP projection of the corpus with clusters; selected texts can be labelled, removed, downloaded and used for training."""
+"""Map: UMAP projection of the corpus with clusters; selected texts can be labelled, removed, downloaded and used for training.
+
+UMAP in 2-D or 3-D with labelled clusters. Click a point or lasso a region: the selected texts appear in a list, where you can label,
+download, remove or train on them. Export as HTML, PNG or CSV.
+"""
