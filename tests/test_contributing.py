@@ -77,7 +77,9 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         assert tuned is not None
         told["tuned"] = load_folder(tuned).dim
 
-        told["task"] = studio.evaluation.evaluate(None, pairs, "spread").scores
+        compared = studio.evaluation.evaluate_models([str(model), str(cut)], [pairs], "absolute_error")
+        told["task"] = [[report.scores for report in one.reports] for one in compared.models]
+        told["comparisons"] = [[one.difference, one.interval] for one in compared.comparisons]
         with build(studio) as page:
             told["tabs"] = [block.label for block in page.blocks.values() if type(block).__name__ == "Tab"]
     print(json.dumps(told))
@@ -124,6 +126,10 @@ def test_every_example_works_as_it_stands(package: Path, tiny_model: Path, tmp_p
     assert told["same"]
     assert told["export"] == ["scores.json"] and told["setting"] == [7, True]
     assert told["tuned"] == 5
-    assert set(told["task"]) == {"spread"} and told["task"]["spread"] != 0
+    for (scores,) in told["task"]:
+        low, high = scores["interval"]
+        assert 0 < low < scores["absolute_error"] < high
+    ((difference, (low, high)),) = told["comparisons"]
+    assert low < difference < high, "models are compared with an interval"
     assert "Shout" in told["tabs"]
-    assert "spread" in told["help"], "the command line offers the task"
+    assert "absolute_error" in told["help"], "the command line offers the task"
