@@ -20,6 +20,22 @@ from tiny_studio import write_pairs
 
 ROOT = Path(__file__).parents[1]
 _SETTING = re.compile(r"```python\n(    \w+: int = variable\(.*\))\n```")
+# Subclasses with other kinds of examples and another main score, which the types of their bases must allow.
+_SUBCLASSES = """
+from sbert_studio.evaluation.tasks.pairs import PairTask
+from sbert_studio.losses.cosine import CosineSimilarityLoss
+
+
+class BinaryTask(PairTask):
+    kinds = ("labelled_pairs", "scored_pairs")
+    main = ("accuracy",)
+
+
+class ScoredLoss(CosineSimilarityLoss):
+    kinds = ("scored_pairs",)
+"""
+# Tests that hold for every loss, task, tab and document.
+_TESTS = ("tests/losses/test_conformance.py", "tests/evaluation/test_tasks.py", "tests/ui/test_panel.py", "tests/test_docs.py")
 _EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
@@ -109,10 +125,31 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_example_passes_the_checks(package: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", package)
     names = [name for name, _ in _EXAMPLE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))]
-    for command in (["ruff", "check", *names], ["ruff", "format", "--check", *names], ["mypy", *names, "sbert_studio/settings.py"]):
+    (package / "subclasses.py").write_text(_SUBCLASSES, encoding="utf-8")
+    typed = [*names, "sbert_studio/settings.py", "subclasses.py"]
+    for command in (["ruff", "check", *names], ["ruff", "format", "--check", *names], ["mypy", *typed]):
         environment = {**os.environ, "PYTHONPATH": str(package), "MYPYPATH": str(package)}
         found = subprocess.run([sys.executable, "-m", *command], cwd=package, env=environment, capture_output=True, text=True, check=False)
         assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_every_example_passes_the_tests_of_its_kind(package: Path, tmp_path: Path) -> None:
+    """With nothing else but the generated documents."""
+    checkout = shutil.copytree(package, tmp_path / "checkout")
+    for name in ("docs", "tests", "benchmarks"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("*.toml"), ROOT / "LICENSE"):
+        shutil.copy(path, checkout)
+    for command in (
+        ["docs/make_tables.py"],
+        ["docs/make_languages.py"],
+        ["-m", "pytest", "-o", "addopts=", "-q", "-m", "not process", *_TESTS],
+    ):
+        environment = {**os.environ, "PYTHONPATH": str(checkout)}
+        found = subprocess.run([sys.executable, *command], cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, (found.stdout + found.stderr)[-5000:]
 
 
 @pytest.mark.process
