@@ -43,7 +43,7 @@ def test_chinese_is_chinese() -> None:
 
 
 # Terms that the field has other words for, or that another word of the catalog stands for.
-OTHER_TERMS = re.compile("评判|评测|内积|静态向量|平均精确率|多向量编码器|重新排序|样本")
+OTHER_TERMS = re.compile("簇|评判|评测|内积|静态向量|平均精确率|多向量编码器|重新排序|样本")
 HALF_WIDTH = re.compile(r"[一-鿿）”][,;:!?(]|[,;:!?)][一-鿿]|[一-鿿] [一-鿿]|……")
 
 
