@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MapPhase = Literal["encode", "layout", "groups"]
 BeginMapPhase = Callable[[MapPhase], "Progress"]
 _SEED = 12
+_EXAMPLES, _EXAMINED = 3, 20
 
 
 class MapService(Service):
@@ -70,10 +71,18 @@ class MapService(Service):
         points = layout.xy
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
-        notes = (*cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
+        notes = (*_count_notes(clusters, len(groups.sizes)), *cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
         used = model or self.settings.default_model
         topics = _topic_infos(groups, corpus.texts)
         return MapView(points, groups.ids, topics, layout.key, corpus.account, notes, used, groups.typicality, groups.nearest)
+
+    def find_topics(
+        self, corpus: Corpus, clusters: ClusterParams | None = None, model: str | None = None, progress: Progress | None = None
+    ) -> MapView:
+        """Return the topics of a corpus, on the map that the page draws by default, which may be cached."""
+        from ..explore.projection import ProjectionParams
+
+        return self.draw(corpus, ProjectionParams(seed=_SEED), clusters, model, progress)
 
     def extend(
         self,
@@ -150,13 +159,23 @@ class MapService(Service):
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
 
+def _count_notes(params: ClusterParams, count: int) -> tuple[str, ...]:
+    """Return a sentence on how the number of topics was chosen, if there are several."""
+    if params.method != "auto" or count < 2:
+        return ()
+    if params.count:
+        return (_("The number of topics was set to {n}.", n=params.count),)
+    return (_("The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette).", n=count),)
+
+
 def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, ...]:
     """Return the topics, and after them the broad topics, whose ids follow on from theirs."""
     topics, broad = [], [0] * len(clusters.groups)
     for number, (label, size) in enumerate(zip(clusters.labels, clusters.sizes, strict=True)):
         group = int(clusters.parents[number])
         parent = len(clusters.labels) + group if group >= 0 else None
-        examples = tuple(texts[row] for row in clusters.examples(number))
+        typical = (texts[row] for row in clusters.examples(number, _EXAMINED))
+        examples = tuple(dict.fromkeys(typical))[:_EXAMPLES]  # distinct: some corpora repeat their most typical text
         topics.append(TopicInfo(number, label, size, parent, clusters.keywords[number], examples))
         if group >= 0:
             broad[group] += size

@@ -1,0 +1,280 @@
+"""Topic report: the topics of a map, their course over time and their share of each category, as tables."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+from pydantic import computed_field
+
+from ..data.corpus import Corpus
+from ..data.dates import DateColumn, Period, choose_period, parse_dates, split_in_periods
+from ..data.row_report import RowReport
+from ..explore.map_edits import NO_CLUSTER, MapState
+from ..i18n import _, ngettext
+from ..serialization import Internal, JsonResult, doc
+from .results import MapView, TopicInfo
+
+MAX_CATEGORIES = 30
+EXAMPLES = 3
+_MIN_EXPECTED = 5  # below this, a residual is not approximately normal (Cochran 1954)
+
+Counts = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class TopicTimeline(JsonResult):
+    """Number of texts of each topic in each period of a column of dates."""
+
+    column: str
+    period: Annotated[Period, doc("day, week (ISO 8601), month or year")]
+    periods: tuple[str, ...]
+    counts: Annotated[Counts, doc("a row for each topic of `order`, a column for each period")]
+    blank: Annotated[int, doc("number of texts without a date")]
+    unreadable: Annotated[int, doc("number of texts whose cell is no date")]
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """Number of texts in each period."""
+        return tuple(map(sum, zip(*self.counts, strict=True)))
+
+    def shares(self, counts: Sequence[int]) -> list[float]:
+        """Return the share of the texts of each period that a topic has."""
+        return [count / total if total else 0.0 for count, total in zip(counts, self.totals, strict=True)]
+
+    def titles(self, counts: Sequence[int]) -> list[str]:
+        """Return a description of each period's bar."""
+        cells = zip(self.periods, counts, self.totals, strict=True)
+        return [f"{period}: {count:,} of {total:,} texts" for period, count, total in cells]
+
+
+@dataclass(frozen=True)
+class TopicCategories(JsonResult):
+    """Topics by the values of a column, compared with what independence of the two would give.
+
+    Attributes:
+        residuals: (observed - expected) / standard error (adjusted residual, Haberman 1973): approximately standard normal if topic and
+            category are independent.
+    """
+
+    column: str
+    categories: tuple[str, ...]
+    counts: Annotated[Counts, doc("a row for each topic of `order`, a column for each category")]
+    expected: Annotated[tuple[tuple[float, ...], ...], doc("number of texts if topic and category were independent")]
+    residuals: Annotated[
+        tuple[tuple[float | None, ...], ...],
+        doc("adjusted standardized residuals: above 2, more texts than expected, below -2, fewer; null if fewer than 5 are expected"),
+    ]
+    blank: Annotated[int, doc("number of texts without a category, which are not counted")]
+
+    @property
+    def small(self) -> int:
+        """Number of cells that are not interpreted."""
+        return sum(value is None for row in self.residuals for value in row)
+
+
+@dataclass(frozen=True)
+class TopicReport(JsonResult):
+    """The topics of a corpus, over time and by category."""
+
+    name: Internal[str]
+    points: Annotated[int, doc("number of texts")]
+    outliers: Annotated[int, doc("number of texts without a topic")]
+    topics: Annotated[tuple[TopicInfo, ...], doc("largest first, broad topics last")]
+    order: Annotated[tuple[int, ...], doc("topics in the order of the rows of all tables, by broad topic; -1 for texts without a topic")]
+    timelines: Annotated[tuple[TopicTimeline, ...], doc("for each column of dates")]
+    categories: Annotated[tuple[TopicCategories, ...], doc("for each other column of 2 to 30 values")]
+    account: RowReport
+    notes: tuple[str, ...] = ()
+    model: Annotated[str | None, doc("the one that was used: as requested, or the default for the language of the texts")] = None
+
+    @computed_field(description="share of the texts of each topic of `order`")  # type: ignore[prop-decorator]
+    @property
+    def shares(self) -> tuple[float, ...]:
+        return tuple(self.size(topic) / max(self.points, 1) for topic in self.order)
+
+    @property
+    def by_id(self) -> dict[int, TopicInfo]:
+        return {topic.id: topic for topic in self.topics}
+
+    def size(self, topic: int) -> int:
+        """Return the number of texts of a topic, or of none for -1."""
+        return self.outliers if topic < 0 else self.by_id[topic].size
+
+    def label(self, topic: int) -> str:
+        """Return the label of a topic."""
+        return NO_CLUSTER if topic < 0 else self.by_id[topic].label
+
+    def broad(self, topic: int) -> str:
+        """Return the label of the broad topic of a topic, empty if there is none."""
+        parent = None if topic < 0 else self.by_id[topic].parent
+        return "" if parent is None else self.by_id[parent].label
+
+
+def make_topic_report(view: MapView, corpus: Corpus) -> TopicReport:
+    """Return the tables of a map's topics. Blank cells are counted; columns that are left out are named in the notes.
+
+    Args:
+        corpus: the texts of the map, in the same order.
+    """
+    order = _display_order(view)
+    rows = {topic: place for place, topic in enumerate(order)}
+    places = np.array([rows[int(topic)] for topic in view.ids], np.int64)
+    timelines, categories, notes = [], [], list(view.notes)
+    for column, cells in corpus.fields.items():
+        dates = parse_dates(column, cells)
+        if dates is not None:
+            timelines.append(_timeline(column, dates, places, len(order)))
+            notes += _date_notes(column, dates)
+            continue
+        values = {cell for cell in cells if cell.strip()}
+        if 1 < len(values) <= MAX_CATEGORIES and len(values) < sum(bool(cell.strip()) for cell in cells):
+            categories.append(_categories(column, cells, places, len(order)))
+        elif column in corpus.category_columns():
+            template = "The column {column} is left out: it has {values} values, and tables show at most {most}."
+            notes.append(_(template, column=repr(column), values=f"{len(values):,}", most=MAX_CATEGORIES))
+    return TopicReport(
+        corpus.name,
+        len(corpus),
+        view.outliers,
+        view.topics,
+        order,
+        tuple(timelines),
+        tuple(categories),
+        view.account,
+        tuple(notes),
+        view.model,
+    )
+
+
+def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndarray) -> tuple[MapView, Corpus]:
+    """Return a map and its corpus as edited: renamed, merged, split and assigned topics, without removed texts.
+
+    A topic that a split made belongs to the broad topic of most of its texts.
+
+    Args:
+        start: (n,) topics before the edits.
+    """
+    from ..explore.topic_labels import keywords
+
+    kept = np.flatnonzero(~now.removed)
+    if len(kept) < len(corpus):
+        corpus = corpus.subset(kept.tolist(), corpus.name, "removed on the map")
+    ids, earlier = now.ids[kept], {topic.id: topic for topic in view.topics}
+    used = [(topic, name) for topic, name, _size in now.clusters() if topic >= 0]
+    dense = {topic: place for place, (topic, _name) in enumerate(used)}
+    numbers = np.array([dense.get(int(topic), -1) for topic in ids], np.int64)
+    words = keywords(corpus.texts, numbers)
+    broad: dict[int, int] = {}
+    topics = []
+    for place, (_topic, name) in enumerate(used):
+        rows = np.flatnonzero(numbers == place)
+        parent = broad_topic(earlier, start[kept[rows]])
+        typical = rows if view.typicality is None else rows[np.argsort(-view.typicality[kept[rows]], kind="stable")]
+        examples = tuple(dict.fromkeys(corpus.texts[row] for row in typical[:20].tolist()))[:EXAMPLES]
+        parent = None if parent is None else len(used) + broad.setdefault(parent, len(broad))
+        topics.append(TopicInfo(place, name, len(rows), parent, tuple(words[place]), examples))
+    sizes = Counter(dict.fromkeys(broad.values(), 0))
+    for info in topics:
+        if info.parent is not None:
+            sizes[info.parent - len(used)] += info.size
+    groups = [TopicInfo(len(used) + place, earlier[parent].label, sizes[place]) for parent, place in broad.items()]
+    typicality = None if view.typicality is None else view.typicality[kept]
+    return replace(
+        view,
+        points=view.points[kept],
+        ids=numbers,
+        topics=(*topics, *groups),
+        account=corpus.account,
+        typicality=typicality,
+        nearest=None,
+    ), corpus
+
+
+def broad_topic(topics: dict[int, TopicInfo], ids: np.ndarray) -> int | None:
+    """Return the broad topic to which most texts with (n,) topics ``ids`` belong; ``None`` if they have none.
+
+    Args:
+        topics: those of the map by id.
+    """
+    parents = Counter(
+        topics[topic].parent
+        for topic, size in zip(*np.unique(ids, return_counts=True), strict=True)
+        if topic in topics
+        for _row in range(size)
+    )
+    return parents.most_common(1)[0][0] if parents else None
+
+
+def _display_order(view: MapView) -> tuple[int, ...]:
+    """Return the topics that texts have, those of the largest broad topic first, each largest first; -1 last."""
+    sizes = {topic.id: topic.size for topic in view.topics}
+    used = set(view.ids.tolist())
+    topics = [topic for topic in view.topics if topic.id in used]
+    ordered = sorted(
+        topics,
+        key=lambda topic: (
+            -sizes.get(topic.parent, topic.size) if topic.parent is not None else -topic.size,
+            topic.parent or -1,
+            -topic.size,
+        ),
+    )
+    return (*(topic.id for topic in ordered), *((-1,) if -1 in used else ()))
+
+
+def _timeline(column: str, dates: DateColumn, places: np.ndarray, count: int) -> TopicTimeline:
+    period = choose_period(dates.days)
+    found, names = split_in_periods(dates.days, period)
+    return TopicTimeline(column, period, names, _cross_table(places, found, count, len(names)), dates.blank, dates.unreadable)
+
+
+def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
+    if dates.order:
+        yield _(
+            "The dates of the column {column} are read as {order}/year; no cell shows which order is meant.",
+            column=repr(column),
+            order=dates.order,
+        )
+    if dates.unreadable:
+        yield ngettext(
+            "In the column {column}, {n} cell is no date and is not counted.",
+            "In the column {column}, {n} cells are no dates and are not counted.",
+            dates.unreadable,
+            column=repr(column),
+        )
+
+
+def _categories(column: str, cells: Sequence[str], places: np.ndarray, count: int) -> TopicCategories:
+    numbers = Counter(cell for cell in cells if cell.strip())
+    names = sorted(numbers, key=lambda name: (-numbers[name], name))
+    if all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in names):
+        names.sort(key=float)
+    index = {name: place for place, name in enumerate(names)}
+    found = np.array([index.get(cell, -1) for cell in cells], np.int64)
+    counts = _cross_table(places, found, count, len(names))
+    expected, residuals = adjusted_residuals(np.array(counts, np.float64))
+    shown = [
+        [None if few else float(value) for value, few in zip(*row, strict=True)]
+        for row in zip(residuals, expected < _MIN_EXPECTED, strict=True)
+    ]
+    blank = int((found < 0).sum())
+    return TopicCategories(column, tuple(names), counts, tuple(map(tuple, expected.tolist())), tuple(map(tuple, shown)), blank)
+
+
+def _cross_table(rows: np.ndarray, columns: np.ndarray, height: int, width: int) -> Counts:
+    known = columns >= 0
+    table = np.bincount(rows[known] * width + columns[known], minlength=height * width).reshape(height, width)
+    return tuple(map(tuple, table.tolist()))
+
+
+def adjusted_residuals(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected counts under independence and the adjusted residuals of an (r, c) table of counts (Haberman 1973)."""
+    total = max(counts.sum(), 1.0)
+    rows, columns = counts.sum(axis=1, keepdims=True) / total, counts.sum(axis=0, keepdims=True) / total
+    expected = total * rows * columns
+    deviation = np.sqrt(expected * (1 - rows) * (1 - columns))
+    return expected, np.divide(counts - expected, deviation, out=np.zeros_like(counts), where=deviation > 0)

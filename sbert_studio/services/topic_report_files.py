@@ -1,0 +1,188 @@
+"""Files of a topic report: an XLSX workbook, and one HTML page that works offline. Both are in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..data.cells import clean, safe_cell
+from ..errors import StudioError
+from ..i18n import _
+from ..workspace import atomic_file
+from .topic_report import EXAMPLES, TopicCategories, TopicReport, TopicTimeline
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+
+SUFFIXES = (".xlsx", ".html")
+_MAX_TEXT = 1_000
+_NOTABLE = 2.0  # adjusted residual that chance exceeds in about 5 % of the cells
+_STRONG = 8.0  # adjusted residual with the strongest color
+_OVER, _UNDER = "#1f978d", "#c8641b"
+_TITLE_CHARACTERS = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_topic_report(report: TopicReport, path: Path) -> Path:
+    """Write a report as .xlsx or .html, by the suffix of ``path``.
+
+    Raises:
+        StudioError: the suffix is another one.
+    """
+    require_report_suffix(path)
+    with atomic_file(path) as part:
+        if path.suffix.lower() == ".xlsx":
+            _workbook(report).save(part)
+        else:
+            part.write_text(_html(report), encoding="utf-8")
+    return path
+
+
+def require_report_suffix(path: Path) -> None:
+    """Raise a StudioError unless a report can be written to ``path``."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise StudioError(_("a topic report cannot be written to {name}", name=path.name), "choose a name with the suffix .xlsx (workbook) or .html (page)")
+
+
+def residual_note(table: TopicCategories) -> str:
+    """Explain the residuals of a table."""
+    cells = sum(map(len, table.residuals)) - table.small
+    text = (
+        "Colored cells have more (or fewer) texts than if topic and category were independent: their adjusted standardized residual is "
+        f"above 2 (or below -2). Chance alone would color about {0.05 * cells:.0f} of the {cells:,} cells, so look for strong colors."
+    )
+    if not table.small:
+        return text
+    small = f"{table.small:,} cells with an expected count below 5 are" if table.small > 1 else "1 cell with an expected count below 5 is"
+    return f"{text} {small} not interpreted."
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+
+
+def _strength(residual: float | None) -> float:
+    """Return the strength of a cell's color: from -1, far fewer texts than expected, to 1."""
+    return 0.0 if residual is None or abs(residual) < _NOTABLE else max(-1.0, min(1.0, residual / _STRONG))
+
+
+def _html(report: TopicReport) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters.update(shorten=_shorten, strength=_strength)
+    template = environment.get_template("topic_report.html.j2")
+    return str(template.render(report=report, residual_note=residual_note, over=_OVER, under=_UNDER))
+
+
+def _workbook(report: TopicReport) -> Workbook:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    del book["Sheet"]
+    _Sheet(book, "Topics").topics(report)
+    for timeline in report.timelines:
+        _Sheet(book, f"Over time by {timeline.column}").timeline(report, timeline)
+    for table in report.categories:
+        _Sheet(book, f"By {table.column}").categories(report, table)
+    notes = _Sheet(book, "Notes")
+    notes.append(["Corpus", report.name])
+    notes.append(["Texts", report.points])
+    notes.append(["Model", report.model or ""])
+    for note in (report.account.describe("used"), *report.notes):
+        notes.append(["Note", note])
+    return book
+
+
+class _Sheet:
+    """A worksheet whose texts are never formulas."""
+
+    def __init__(self, book: Workbook, title: str) -> None:
+        used = {sheet.title.casefold() for sheet in book.worksheets}
+        short = _TITLE_CHARACTERS.sub(" ", clean(title)).strip("' ")[:31] or "Sheet"
+        number, name = 2, short
+        while name.casefold() in used:
+            name, number = f"{short[:27]} {number}", number + 1
+        self._sheet = book.create_sheet(name)
+        self._row = 0
+
+    def append(self, values: Sequence[object], *, is_header: bool = False, fills: Sequence[float] = ()) -> None:
+        """Write a row; ``fills`` are the color strengths of its last cells."""
+        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+        from openpyxl.styles import Font, PatternFill
+
+        self._row += 1
+        for column, value in enumerate(values, 1):
+            cell = self._sheet.cell(self._row, column)
+            if isinstance(value, str):
+                cell.value = ILLEGAL_CHARACTERS_RE.sub("", clean(value))[:32_767]
+                cell.data_type = "s"  # otherwise a text that starts with = would be a formula
+                cell.quotePrefix = safe_cell(value) != value  # and would become one when the cell is edited
+            else:
+                cell.value = value
+                if isinstance(value, float):
+                    cell.number_format = "0.0"
+            if is_header:
+                cell.font = Font(bold=True)
+        for column, strength in enumerate(fills, len(values) - len(fills) + 1):
+            if strength:
+                color = _mix(_OVER if strength > 0 else _UNDER, 0.25 + 0.6 * abs(strength))
+                self._sheet.cell(self._row, column).fill = PatternFill("solid", fgColor=color)
+
+    def topics(self, report: TopicReport) -> None:
+        """Write the table of topics."""
+        examples = [f"Typical text {number + 1}" for number in range(EXAMPLES)]
+        self.append(["Topic", "Broad topic", "Texts", "Share", "Keywords", *examples], is_header=True)
+        for topic, share in zip(report.order, report.shares, strict=True):
+            info = report.by_id.get(topic)
+            words, texts = (", ".join(info.keywords), info.examples) if info else ("", ())
+            shown = [_shorten(text) for text in texts[:EXAMPLES]]
+            self.append([report.label(topic), report.broad(topic), report.size(topic), share, words, *shown])
+            self._sheet.cell(self._row, 4).number_format = "0.0%"
+        self._format([34, 30, 8, 8, 44, 60, 60, 60])
+
+    def timeline(self, report: TopicReport, timeline: TopicTimeline) -> None:
+        """Write the topics over time."""
+        self.append(["Topic", *timeline.periods], is_header=True)
+        for topic, counts in zip(report.order, timeline.counts, strict=True):
+            self.append([report.label(topic), *counts])
+        self.append(["All texts", *timeline.totals], is_header=True)
+        self.append([f"Texts without a date: {timeline.blank:,}; cells that are no date: {timeline.unreadable:,}"])
+        self._format([34, *[11] * len(timeline.periods)])
+
+    def categories(self, report: TopicReport, table: TopicCategories) -> None:
+        """Write the counts, the ratios of observed to expected counts and the residuals."""
+        strengths = [[_strength(value) for value in row] for row in table.residuals]
+        self.append(["Number of texts", *table.categories], is_header=True)
+        for topic, counts, fills in zip(report.order, table.counts, strengths, strict=True):
+            self.append([report.label(topic), *counts], fills=fills)
+        self.append([str(residual_note(table))])
+        self.append([f"Texts without a value in the column: {table.blank:,}"])
+        self.append([])
+        self.append(["Observed / expected", *table.categories], is_header=True)
+        for place, topic in enumerate(report.order):
+            cells = zip(table.counts[place], table.expected[place], table.residuals[place], strict=True)
+            ratios = [None if residual is None else count / expected for count, expected, residual in cells]
+            self.append([report.label(topic), *ratios], fills=strengths[place])
+        self.append([])
+        self.append(["Adjusted residual", *table.categories], is_header=True)
+        for topic, residuals, fills in zip(report.order, table.residuals, strengths, strict=True):
+            self.append([report.label(topic), *residuals], fills=fills)
+        self._format([34, *[13] * len(table.categories)])
+
+    def _format(self, widths: Sequence[int]) -> None:
+        from openpyxl.utils import get_column_letter
+
+        self._sheet.freeze_panes = "B2"
+        for column, width in enumerate(widths, 1):
+            self._sheet.column_dimensions[get_column_letter(column)].width = width
+
+
+def _mix(color: str, share: float) -> str:
+    """Return a color mixed with white, as RRGGBB."""
+    parts = [int(color[place : place + 2], 16) for place in (1, 3, 5)]
+    return "".join(f"{round(255 - share * (255 - part)):02X}" for part in parts)

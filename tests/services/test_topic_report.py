@@ -1,0 +1,192 @@
+"""The topic report: its tables against loops over the texts, and its files read back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from openpyxl import load_workbook
+from scipy.stats.contingency import expected_freq
+from tiny_studio import studio_at
+
+from sbert_studio.data.corpus import Corpus
+from sbert_studio.data.loading.table import table_from_columns
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.map_edits import EditHistory, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
+from sbert_studio.services import Studio
+from sbert_studio.services.results import MapView, TopicInfo
+from sbert_studio.services.topic_report import TopicReport, adjusted_residuals, apply_map_state, make_topic_report
+from sbert_studio.services.topic_report_files import write_topic_report
+
+N = 240
+FORMULA = "=HYPERLINK(1)"
+MARKUP = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path_factory.mktemp("home"), tiny_model) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def corpus(studio: Studio) -> Corpus:
+    """Texts whose channel depends on the topic, whose team does not, and dates of half a year."""
+    rng = np.random.default_rng(3)
+    columns = {
+        "text": [f"{FORMULA if row == 0 else MARKUP if row == 3 else 'text'} number {row} of kind {row % 3}" for row in range(N)],
+        "channel": [["mail", "phone", "chat"][row % 3 if rng.random() < 0.7 else int(rng.integers(3))] for row in range(N)],
+        "team": [["=a", "b", ""][int(rng.integers(3))] for row in range(N)],
+        "rare": ["rare" if row < 2 else "usual" for row in range(N)],
+        "sent": ["" if row % 10 == 9 else (date(2024, 1, 1) + timedelta(days=int(row * 0.75))).isoformat() for row in range(N)],
+        "name": [f"name {row % 40}" for row in range(N)],
+    }
+    return studio.data.read_corpus(table_from_columns("requests.csv", columns), "text")
+
+
+@pytest.fixture(scope="module")
+def view() -> MapView:
+    ids = np.arange(N) % 3
+    ids[::24] = -1
+    sizes = [int((ids == topic).sum()) for topic in range(3)]
+    topics = (
+        TopicInfo(0, "zero", sizes[0], 4, ("none", "nil"), (FORMULA, MARKUP)),
+        TopicInfo(1, "one", sizes[1], 3, ("single",), ("text number 1",)),
+        TopicInfo(2, "two", sizes[2], 4, ("pair",), ("text number 2",)),
+        TopicInfo(3, "odd", sizes[1]),
+        TopicInfo(4, "even", sizes[0] + sizes[2]),
+    )
+    typicality = np.linspace(1, 0, N).astype(np.float32)
+    return MapView(np.zeros((N, 2), np.float32), ids, topics, "key", notes=("Chosen so.",), model="tiny", typicality=typicality)
+
+
+@pytest.fixture(scope="module")
+def report(view: MapView, corpus: Corpus) -> TopicReport:
+    return make_topic_report(view, corpus)
+
+
+def test_topics_come_by_broad_topic_and_outliers_last(report: TopicReport, view: MapView) -> None:
+    assert report.order == (2, 0, 1, -1), "the largest topic of the largest broad topic first"
+    assert [report.broad(topic) for topic in report.order] == ["even", "even", "odd", ""]
+    assert sum(report.size(topic) for topic in report.order) == N and sum(report.shares) == pytest.approx(1)
+    assert report.to_json()["topics"] == view.to_json()["topics"]
+
+
+def test_counts_are_those_of_a_loop(report: TopicReport, view: MapView, corpus: Corpus) -> None:
+    (timeline,) = report.timelines
+    assert (timeline.column, timeline.period, timeline.blank, timeline.unreadable) == ("sent", "week", 24, 0)
+    weeks = ["" if not cell else "{}-W{:02d}".format(*date.fromisoformat(cell).isocalendar()[:2]) for cell in corpus.fields["sent"]]
+    for place, topic in enumerate(report.order):
+        for period, found in zip(timeline.periods, timeline.counts[place], strict=True):
+            assert found == sum(view.ids[row] == topic and weeks[row] == period for row in range(N))
+    assert sum(timeline.totals) == N - 24
+    channel, team, _rare = report.categories
+    for table in (channel, team):
+        for place, topic in enumerate(report.order):
+            for name, found in zip(table.categories, table.counts[place], strict=True):
+                assert found == sum(view.ids[row] == topic and corpus.fields[table.column][row] == name for row in range(N))
+    assert team.blank == corpus.fields["team"].count("") and "" not in team.categories
+
+
+def test_dependence_is_found_and_chance_is_not(report: TopicReport) -> None:
+    channel, team, rare = report.categories
+    assert np.allclose(channel.expected, expected_freq(np.array(channel.counts)))
+    kinds = dict(zip(report.order, channel.residuals, strict=True))
+    for topic, name in enumerate(("mail", "phone", "chat")):
+        own = kinds[topic][channel.categories.index(name)]
+        assert own is not None and own > 4, "topic and channel belong together"
+    assert max(abs(value) for row in team.residuals for value in row if value is not None) < 3
+    assert [row[rare.categories.index("rare")] for row in rare.residuals] == [None] * 4, "two texts are too few"
+
+
+def test_residuals_of_independent_tables_are_standard_normal() -> None:
+    rng = np.random.default_rng(5)
+    found = []
+    for _trial in range(400):
+        rows, columns = rng.integers(0, 3, 600), rng.choice(4, 600, p=[0.4, 0.3, 0.2, 0.1])
+        found.append(adjusted_residuals(np.bincount(rows * 4 + columns, minlength=12).reshape(3, 4).astype(float))[1])
+    values = np.array(found)
+    assert abs(values.mean()) < 0.05 and abs(values.std() - 1) < 0.05
+    assert 0.035 < (np.abs(values) > 1.96).mean() < 0.065
+    assert np.isfinite(adjusted_residuals(np.array([[3.0, 0.0], [2.0, 0.0]]))[1]).all(), "a column without texts"
+
+
+def test_a_column_that_is_left_out_is_named(report: TopicReport) -> None:
+    assert [table.column for table in report.categories] == ["channel", "team", "rare"]
+    assert any("'name'" in note and "40" in note for note in report.notes) and "Chosen so." in report.notes
+
+
+def test_the_workbook_has_no_formula_and_all_numbers(report: TopicReport, tmp_path: Path) -> None:
+    book = load_workbook(write_topic_report(report, tmp_path / "report.xlsx"))
+    assert book.sheetnames == ["Topics", "Over time by sent", "By channel", "By team", "By rare", "Notes"]
+    assert all(cell.data_type != "f" for sheet in book for row in sheet.iter_rows() for cell in row)
+    rows = [[cell.value for cell in row] for row in book["Topics"].iter_rows()]
+    assert [row[:3] for row in rows[1:]] == [
+        [report.label(topic), report.broad(topic) or None, report.size(topic)] for topic in report.order
+    ]
+    formula = next(cell for row in book["Topics"].iter_rows() for cell in row if cell.value == FORMULA)
+    assert formula.quotePrefix and not book["Topics"]["A2"].quotePrefix
+    counts = [[cell.value for cell in row[1:4]] for row in book["By channel"].iter_rows(min_row=2, max_row=5)]
+    assert counts == [list(row) for row in report.categories[0].counts]
+
+
+class Elements(HTMLParser):
+    """The names, texts and addresses of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loaded += [str(value) for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data.strip())
+
+
+def test_the_page_escapes_texts_and_loads_nothing(report: TopicReport, tmp_path: Path) -> None:
+    page = write_topic_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
+    elements = Elements(page)
+    assert "script" not in elements.tags and not elements.loaded and MARKUP in elements.words
+    assert not re.search(r"url\(|@import", page) and "prefers-color-scheme: dark" in page
+    assert elements.tags.count("rect") == (len(report.order) + 1) * len(report.timelines[0].periods)
+    strong = [cell for cell in page.split("<td")[1:] if "color-mix" in cell]
+    assert len(strong) == sum(abs(value or 0) >= 2 for table in report.categories for row in table.residuals for value in row)
+
+
+def test_another_suffix_is_refused(report: TopicReport, tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match=r"report\.pdf"):
+        write_topic_report(report, tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_edits_of_the_map_are_in_the_report(view: MapView, corpus: Corpus) -> None:
+    history = EditHistory.create(view.ids, view.names)
+    zero = np.flatnonzero(view.ids == 0)
+    parts = (tuple(zero[:50].tolist()), tuple(zero[50:].tolist()))
+    for step in (RenameEdit(1, "renamed"), SplitEdit(0, parts, ("first", "second")), RemoveEdit((1, 2))):
+        history = history.then(step)
+    edited, left = apply_map_state(view, corpus, history.now, history.start.ids)
+    report = make_topic_report(edited, left)
+    assert report.points == N - 2 and {report.label(topic) for topic in report.order} == {"renamed", "first", "second", "two", "no cluster"}
+    assert {report.label(topic): report.broad(topic) for topic in report.order if topic >= 0} == {
+        "renamed": "odd",
+        "first": "even",
+        "second": "even",
+        "two": "even",
+    }
+    assert [topic.size for topic in report.topics if topic.label == "even"] == [len(zero) + int((view.ids == 2).sum()) - 1]
+    for topic in report.topics[:4]:
+        assert topic.examples == tuple(left.texts[row] for row in np.flatnonzero(edited.ids == topic.id)[:3]), "the most typical come first"
+    merged = history.then(MergeEdit((1, 2)))
+    edited, left = apply_map_state(view, corpus, merged.now, merged.start.ids)
+    assert [topic.label for topic in edited.topics[:3]] == ["renamed", "first", "second"]
