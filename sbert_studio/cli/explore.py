@@ -1,7 +1,8 @@
-"""Commands for exploring texts: ``similarity``, ``encode``, ``search``, ``mine`` and ``map``."""
+"""Commands for exploring texts: ``similarity``, ``encode``, ``search``, ``mine``, ``map`` and ``topics``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,7 +32,7 @@ from .output import Answer, Column, Json, Model, format_number, one_line, print_
 if TYPE_CHECKING:
     from ..explore.clusters import ClusterParams
     from ..models.prompts import Role
-    from ..services.results import MapView
+    from ..services.results import TopicInfo
 
 _TYPES = "csv, tsv, jsonl, xlsx, parquet or txt"
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}.")]
@@ -234,7 +235,7 @@ def map(
     json: Json = False,
 ) -> Answer:
     """Draw a map of a corpus with labelled topics."""
-    cluster_params = _cluster_params(clusters, seed)
+    cluster_params = _cluster_params("--clusters", clusters, seed)
     from ..explore.projection import ProjectionParams
     from ..ui.map_value import write_map
 
@@ -247,32 +248,59 @@ def map(
             view = studio.map.draw(corpus, params, cluster_params, model, report)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
     print_notes(view.account, "drawn", view.notes)
-    return Answer(view.to_json(), [*_topic_lines(view), f"written to {out}"])
+    return Answer(view.to_json(), [*_topic_lines(view.topics, view.outliers), f"written to {out}"])
 
 
-def _topic_lines(view: MapView) -> list[list[str]]:
+def topics(
+    *,
+    file: File,
+    out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
+    topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
+    seed: Annotated[int | None, typer.Option(min=0, help="Random seed for reproducible topics; slower.")] = None,
+    column: Column = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Report the topics of a corpus: keywords, typical texts, course over time, and categories with more or fewer texts than expected."""
+    params = _cluster_params("--topics", topics, seed)
+    from ..services.topic_report import make_topic_report
+    from ..services.topic_report_files import require_report_suffix, write_topic_report
+
+    require_report_suffix(out)
+    with open_studio() as studio:
+        corpus = studio.data.read_corpus(file, column)
+        require_writable_file(out, file)
+        model = choose_model(studio, model, corpus)
+        with progress("finding topics", "steps") as show:
+            report = make_topic_report(studio.map.find_topics(corpus, params, model, show), corpus)
+    write_topic_report(report, out)
+    print_notes(report.account, "used", report.notes)
+    return Answer(report.to_json(), [*_topic_lines(report.topics, report.outliers), f"written to {out}"])
+
+
+def _topic_lines(topics: Sequence[TopicInfo], outliers: int) -> list[list[str]]:
     """Return a line for each topic, largest first, under a line for its broad topic if it has one."""
     from ..explore.map_edits import NO_CLUSTER
 
-    parents = {topic.parent for topic in view.topics}
-    broad = sorted((topic for topic in view.topics if topic.id in parents), key=lambda topic: -topic.size)
+    parents = {topic.parent for topic in topics}
+    broad = sorted((topic for topic in topics if topic.id in parents), key=lambda topic: -topic.size)
     lines = []
     for group in [*broad, None]:
         if group is not None:
             lines.append([format_number(group.size), group.label])
-        for topic in view.topics:
+        for topic in topics:
             if topic.id not in parents and topic.parent == (group and group.id):
                 size = format_number(topic.size)
                 lines.append([size, topic.label] if group is None else ["", f"{size}  {topic.label}"])
-    return [*lines, *([[format_number(view.outliers), NO_CLUSTER]] if view.outliers else [])]
+    return [*lines, *([[format_number(outliers), NO_CLUSTER]] if outliers else [])]
 
 
-def _cluster_params(clusters: str, seed: int | None) -> ClusterParams:
+def _cluster_params(option: str, clusters: str, seed: int | None) -> ClusterParams:
     from ..explore.clusters import ClusterParams
 
     if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
-        raise StudioError(f"--clusters is {clusters!r}", "write auto, or a whole number of at least 1")
+        raise StudioError(f"{option} is {clusters!r}", "write auto, or a whole number of at least 1")
     return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
 
 
-COMMANDS = (similarity, encode, search, mine, map)
+COMMANDS = (similarity, encode, search, mine, map, topics)

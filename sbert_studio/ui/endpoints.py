@@ -34,13 +34,14 @@ from .sessions.middleware import MCP_ADDRESS, MCP_HEADER, signed
 from .sessions.streams import ABANDONED
 from .sessions.tasks import TASKS
 from .sessions.uploads import UploadLedger, max_message_size
-from .verbs import Verb, check, draw_map, evaluate, mine, resume, run, search, similarity, stop, train
+from .verbs import Verb, check, draw_map, evaluate, mine, resume, run, search, similarity, stop, topics, train
 
 _VERBS: dict[str, Verb] = {
     "similarity": similarity,
     "search": search,
     "mine": mine,
     "map": draw_map,
+    "topics": topics,
     "check": check,
     "train": train,
     "run": run,
@@ -52,7 +53,7 @@ ANSWERS = {name: get_type_hints(verb)["return"] for name, verb in _VERBS.items()
 """Endpoint → class of its answer, from which its schema and docs/api.md come."""
 _FILES = ("file", "dev", "first", "known", "files")
 _NUMBERS = {"k": DEFAULT_RESULTS, "top": DEFAULT_RESULTS, "after": 0, "dimensions": 2}
-_AUTO = ("clusters", "loss", "method", "task")  # texts whose default is "auto"
+_AUTO = ("clusters", "topics", "loss", "method", "task")  # texts whose default is "auto"
 _MAX_INTEGER = 1 << 53  # largest integer that is exact in JSON
 
 

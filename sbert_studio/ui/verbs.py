@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import computed_field
 
@@ -25,8 +25,12 @@ from ..services.leaderboard import LOCAL_OWNER
 from ..services.questions import OpenQuestionsError, describe_answers
 from ..services.questions import parse_overrides as typed
 from ..services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
+from ..services.topic_report import TopicReport, make_topic_report
 from ..services.training_plan import TrainRequest
 from .page import Page
+
+if TYPE_CHECKING:
+    from ..explore.clusters import ClusterParams
 
 Verb = Callable[..., JsonResult]
 _DIGITS = re.compile(r"[0-9]+", re.ASCII)
@@ -190,19 +194,43 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
         points, topics with id, label, size, parent, keywords and examples, the topic of each text, the coordinates of each text; account,
         notes and model as in /search.
     """
-    from ..explore.clusters import MAX_CLUSTERS, ClusterParams
     from ..explore.projection import ProjectionParams
 
-    digits = "0" if clusters in ("", "auto") else clusters.removeprefix("+")
-    if not _DIGITS.fullmatch(digits) or len(digits) > _MAX_DIGITS or int(digits) > MAX_CLUSTERS:
-        raise StudioError(f"clusters is {clusters[:40]!r}", f"give auto, or a whole number from 1 to {MAX_CLUSTERS:,}")
-    number = int(digits)
+    params = _cluster_params("clusters", clusters)
     if dimensions not in (2, 3):
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
-    params = ClusterParams(count=number)
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
     return PlacedTexts(**vars(studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)))
+
+
+def topics(studio: Studio, file: str, topics: str, model: str, column: str) -> TopicReport:
+    """Find the topics of the texts of a file, and count them over time and by category.
+
+    Args:
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        topics: auto, or the number of topics.
+        model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
+        column: the text column; empty to detect it.
+
+    Returns:
+        topics with id, label, size, parent, keywords and examples, as in /map; for each column of dates, the number of texts of each topic
+        in each period; for each column of categories, the numbers of texts and how they differ from independence; account, notes and model
+        as in /search.
+    """
+    params = _cluster_params("topics", topics)
+    corpus = studio.data.read_cached_corpus(require_file(file), column or None)
+    model = model or studio.languages.default_model(corpus.languages)
+    return make_topic_report(studio.map.find_topics(corpus, params, model), corpus)
+
+
+def _cluster_params(name: str, number: str) -> ClusterParams:
+    from ..explore.clusters import MAX_CLUSTERS, ClusterParams
+
+    digits = "0" if number in ("", "auto") else number.removeprefix("+")
+    if not _DIGITS.fullmatch(digits) or len(digits) > _MAX_DIGITS or int(digits) > MAX_CLUSTERS:
+        raise StudioError(f"{name} is {number[:40]!r}", f"give auto, or a whole number from 1 to {MAX_CLUSTERS:,}")
+    return ClusterParams(count=int(digits))
 
 
 @with_schema_arguments(accepts_uncertain=True)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 from processes import Child, command_line, started
 from tiny_studio import sentences, write_doubtful, write_pairs
 from waiting import wait_until
@@ -157,11 +158,13 @@ def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path, tiny_
         ("search", "searched", ["cat"]),
         ("mine", "compared", []),
         ("map", "drawn", ["--out", tmp_path / "map.html", "--clusters", 2]),
+        ("topics", "used", ["--out", tmp_path / "topics.xlsx", "--topics", 2]),
     ):
         told = cli(verb, path, *more, *column, "--json")
         assert whys(ok(told)["account"]) == {"blank": [5], "no text": [9]}
         assert f"30 rows read, 28 {words}, 2 skipped" in told.err
-        assert told.json["notes"] == ["1 text repeats an earlier one and is kept."]
+        number = ["The number of topics was set to 2."] if verb in ("map", "topics") else []
+        assert told.json["notes"][: len(number) + 1] == [*number, "1 text repeats an earlier one and is kept."]
 
 
 def test_search_and_mine_answer_with_rows_of_the_file(cli: Any, corpus: Path) -> None:
@@ -185,6 +188,22 @@ def test_map_writes_a_page_that_needs_no_network_and_runs_no_text(cli: Any, tmp_
     assert "<img src=x" not in page
     assert "<script>alert" not in page
     assert not re.search(r"<(script|link)[^>]+(src|href)=[\"']?https?:", page)
+
+
+def test_topics_reports_a_tree_and_writes_the_tables(cli: Any, tmp_path: Path) -> None:
+    path, texts = tmp_path / "texts.csv", list(dict.fromkeys(sentences(90)))[:60]
+    rows = [f"{text},2024-0{1 + row % 9}-11,{'ab'[row % 2]}" for row, text in enumerate(texts)]
+    path.write_text("\n".join(["text,sent,team", *rows]), encoding="utf-8")
+    out = tmp_path / "report.xlsx"
+    told = cli("topics", path, "--out", out, "--topics", 3, "--seed", 1, "--json")
+    found = ok(told)
+    mapped = ok(cli("map", path, "--out", tmp_path / "map.html", "--clusters", 3, "--seed", 1, "--json"))
+    assert found["topics"] == mapped["topics"] and len(found["topics"]) == 3
+    assert [table["column"] for table in found["timelines"]] == ["sent"] and [table["column"] for table in found["categories"]] == ["team"]
+    assert sum(map(sum, found["categories"][0]["counts"])) == found["points"] == 60
+    assert load_workbook(out).sheetnames == ["Topics", "Over time by sent", "By team", "Notes"]
+    printed = cli("topics", path, "--out", tmp_path / "report.html", "--topics", 3, "--seed", 1).out
+    assert all(topic["label"] in printed for topic in found["topics"]) and (tmp_path / "report.html").is_file()
 
 
 def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, pairs: Path) -> None:
@@ -408,6 +427,8 @@ def test_what_a_user_can_mend_is_said_in_one_line_with_exit_code_2(cli: Any, cor
         ["search", empty, "x"],
         ["search", binary, "x"],
         ["map", corpus, "--out", tmp_path / "m.html", "--clusters", "many"],
+        ["topics", corpus, "--out", tmp_path / "t.html", "--topics", "many"],
+        ["topics", corpus, "--out", tmp_path / "t.csv"],
         ["check", corpus / "no"],
         ["train", bad, "--loss", "cosine"],
         ["train", pairs, "--loss", "cosent", "--set", "scale=much"],

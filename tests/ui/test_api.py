@@ -16,7 +16,7 @@ from tiny_studio import studio_at, write_pairs
 from sbert_studio.services import Studio
 from sbert_studio.ui.app import build, launch
 
-NAMED = {"/similarity", "/search", "/mine", "/map", "/check", "/train", "/run", "/stop", "/resume", "/evaluate"}
+NAMED = {"/similarity", "/search", "/mine", "/map", "/topics", "/check", "/train", "/run", "/stop", "/resume", "/evaluate"}
 
 
 def file_at(path: str) -> dict[str, Any]:
