@@ -1,4 +1,4 @@
-"""Edits of a map (labels, renamed, merged and split clusters, removed texts) with undo, and their JSON form."""
+"""Edits of a map (labels, renamed, merged and split clusters, assigned outliers, removed texts) with undo, and their JSON form."""
 
 from __future__ import annotations
 
@@ -161,6 +161,35 @@ class SplitEdit:
 
 
 @dataclass(frozen=True)
+class AssignEdit:
+    """Assign outliers to clusters.
+
+    Attributes:
+        rows: texts without a cluster.
+        clusters: the new cluster of each.
+    """
+
+    rows: tuple[int, ...]
+    clusters: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _require_rows(self.rows)
+
+    def apply(self, now: MapState) -> MapState:
+        if len(self.rows) != len(self.clusters) or not set(self.clusters) <= set(now.ids[now.ids >= 0].tolist()):
+            raise StudioError("this cluster no longer exists", "choose one of the legend")
+        rows = np.asarray(self.rows)
+        if (now.ids[rows] >= 0).any():
+            raise StudioError("some of these texts have a cluster", "assign those without one")
+        ids = now.ids.copy()
+        ids[rows] = self.clusters
+        return replace(now, ids=ids)
+
+    def describe(self) -> str:
+        return _("{texts} assigned to the nearest cluster", texts=_texts(self.rows))
+
+
+@dataclass(frozen=True)
 class RemoveEdit:
     """Remove texts."""
 
@@ -251,10 +280,17 @@ def _unique_name(name: str, used: set[str]) -> str:
     return other
 
 
-CLUSTER_EDITS = (RenameEdit, MergeEdit, SplitEdit)
+CLUSTER_EDITS = (RenameEdit, MergeEdit, SplitEdit, AssignEdit)
 
 
-_EDITS: dict[str, type[Any]] = {"label": LabelEdit, "remove": RemoveEdit, "rename": RenameEdit, "merge": MergeEdit, "split": SplitEdit}
+_EDITS: dict[str, type[Any]] = {
+    "label": LabelEdit,
+    "remove": RemoveEdit,
+    "rename": RenameEdit,
+    "merge": MergeEdit,
+    "split": SplitEdit,
+    "assign": AssignEdit,
+}
 
 
 def edits_to_json(steps: Sequence[MapEdit]) -> list[dict[str, Any]]:

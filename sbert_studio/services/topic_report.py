@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -195,19 +195,17 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     ), corpus
 
 
-def broad_topic(topics: dict[int, TopicInfo], ids: np.ndarray) -> int | None:
+def broad_topic(topics: Mapping[int, TopicInfo], ids: np.ndarray) -> int | None:
     """Return the broad topic to which most texts with (n,) topics ``ids`` belong; ``None`` if they have none.
 
     Args:
         topics: those of the map by id.
     """
-    parents = Counter(
-        topics[topic].parent
-        for topic, size in zip(*np.unique(ids, return_counts=True), strict=True)
-        if topic in topics
-        for _row in range(size)
-    )
-    return parents.most_common(1)[0][0] if parents else None
+    sizes = Counter[int | None]()
+    for topic, size in zip(*np.unique(ids, return_counts=True), strict=True):
+        if int(topic) in topics:
+            sizes[topics[int(topic)].parent] += int(size)
+    return max(sizes, key=sizes.__getitem__) if sizes else None
 
 
 def _display_order(view: MapView) -> tuple[int, ...]:

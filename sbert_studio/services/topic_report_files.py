@@ -43,7 +43,10 @@ def write_topic_report(report: TopicReport, path: Path) -> Path:
 def require_report_suffix(path: Path) -> None:
     """Raise a StudioError unless a report can be written to ``path``."""
     if path.suffix.lower() not in SUFFIXES:
-        raise StudioError(_("a topic report cannot be written to {name}", name=path.name), "choose a name with the suffix .xlsx (workbook) or .html (page)")
+        raise StudioError(
+            _("a topic report cannot be written to {name}", name=path.name),
+            "choose a name with the suffix .xlsx (workbook) or .html (page)",
+        )
 
 
 def residual_note(table: TopicCategories) -> str:

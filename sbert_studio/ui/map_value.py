@@ -24,6 +24,7 @@ _MAX_DISTINCT_COLORS = 20
 _MAX_GROUPS, _FREQUENT_GROUPS = 600, 19
 _MAX_DISCRETE_NUMBERS = 12  # a numeric column with more values is drawn on a color scale
 _EXPORTED_COLUMNS = 8
+_MAX_TYPICALITY = 65_535
 
 
 def map_value(
@@ -63,12 +64,29 @@ def map_value(
         "hidden": to_base64(now.removed.astype("u1")) if now.removed.any() else "",
         "clusters": clusters,
         "cluster_names": names,
+        "broad": _broad_topics(view, edits),
+        "typical": "" if view.typicality is None else to_base64((np.clip(view.typicality, 0, 1) * _MAX_TYPICALITY).astype("<u2")),
         "colours": colors,
         "labels": [{"label": label, "size": len(rows), "rows": rows.tolist()} for label, rows in now.labelled()],
         "edits": [step.describe() for step in edits.steps[-1:]],
         "by": by,
         **groups,
     }
+
+
+def _broad_topics(view: MapView, edits: EditHistory) -> list[Value]:
+    """Return the label and the clusters of each broad topic, largest first; nothing if there are none."""
+    from ..services.topic_report import broad_topic
+
+    topics = {topic.id: topic for topic in view.topics if topic.id in view.names}
+    sizes, members = Counter[int](), dict[int, list[int]]()
+    for number, _label, size in edits.now.clusters():
+        parent = broad_topic(topics, edits.start.ids[edits.now.ids == number]) if number >= 0 else None
+        if parent is not None:
+            sizes[parent] += size
+            members.setdefault(parent, []).append(number)
+    labels = {topic.id: topic.label for topic in view.topics}
+    return [{"label": labels[parent], "topics": members[parent]} for parent, _size in sizes.most_common()]
 
 
 def group_by_column(cells: Sequence[str], points: np.ndarray | None = None, remaining: np.ndarray | None = None) -> Value:

@@ -123,6 +123,8 @@ class DrawnMap:
     colour: str = ""  # column that colors the points; empty for clusters
     made: dict[str, str] = field(default_factory=dict)  # digest of the corpus and other provenance
     notes: tuple[str, ...] = ()  # notes on earlier edits that could not be repeated
+    topic_count: int = 0  # number of topics; 0 if another method of clustering was used
+    automatic: int = 0  # number of topics that is chosen automatically; 0 if it is not known
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.map_edits import (
+    AssignEdit,
     EditHistory,
     LabelEdit,
     MergeEdit,
@@ -119,3 +120,14 @@ def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
     for nothing in (unseen, "\u200b", " \u2067 ", ""):
         with pytest.raises(StudioError, match="visible characters"):
             RenameEdit(0, nothing)
+
+
+def test_outliers_are_assigned_to_clusters_and_undo_takes_it_back() -> None:
+    edits = begun().then(AssignEdit((5,), (1,)))
+    assert edits.now.clusters() == [(0, "cards", 3), (1, "bread", 3)] and "1 text" in edits.steps[0].describe()
+    assert edits.undo().now.clusters() == begun().now.clusters()
+    again = edits_from_json(json.loads(json.dumps(edits_to_json(edits.steps))), len(IDS))
+    assert again == edits.steps
+    for rows, clusters in (((), ()), ((5,), ()), ((5,), (7,)), ((5,), (-1,)), ((0,), (1,))):
+        with pytest.raises(StudioError):
+            begun().then(AssignEdit(rows, clusters))

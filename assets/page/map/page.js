@@ -92,7 +92,7 @@
         near: (row) => ask("map_near", { row }),
         meaning: (query) => ask("map_find", { query }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
-        actions, forms, marks,
+        actions, forms, marks, assign: () => edit({ do: "assign" }),
         thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a) ?? "", texts.get(b) ?? ""),
       });
       window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };

@@ -25,14 +25,14 @@
     for (const [name, button] of Object.entries(modes)) button.addEventListener("click", () => { mode = name; pressed(); });
     const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Chosen texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
 
-    let value = null, eye = null, points = null, ids = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
+    let value = null, eye = null, points = null, ids = null, typical = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
     let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, share = 1, pointed = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
       n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
       light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
     });
-    const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)) });
+    const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)), onBroad: (at) => (chosen && chosen.group === `broad-${at}` ? close() : openBroad(at)), onAssign: hooks.assign });
     const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
     root.replaceChildren(
       el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "Drag mode" }, Object.values(modes)), reset,
@@ -94,7 +94,7 @@
         over.links(pen, eye.project(points, chosen.rows[0], m), alive(chosen.rows.slice(1)).map((row) => eye.project(points, row, m)), accent);
         for (const row of chosen.rows.slice(1)) ring(pen, row, 5.5, accent, 1.2);
       }
-      if (gl) names.draw(pen, eye, points, { colourOf: (id) => (value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster]) : null, font: font() });
+      if (gl) names.draw(pen, eye, points, { colourOf: (id) => (!isBroad(id) && value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster, broadOf(chosen.cluster)]) : chosen && isBroad(chosen.group) ? new Set([chosen.group, ...topicsOf(chosen.group)]) : null, font: font() });
       if (chosen && chosen.kind === "point") ring(pen, chosen.rows[0], 9.5, token("--sb-ink"), 2.4);
       if (preview !== null) ring(pen, preview, 8, accent, 2.4);
       over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
@@ -132,6 +132,7 @@
       click(x, y) {
         const row = nearest(x, y), cluster = row === null ? names.hit(x, y) : null;
         if (row !== null) openPoint(row);
+        else if (isBroad(cluster)) openBroad(Number(cluster.slice(6)));
         else if (cluster !== null) openCluster(cluster);
         else close();
       },
@@ -178,16 +179,26 @@
       restyle();
     }
     const rowsOf = (array, id) => Array.from(array.keys()).filter((row) => array[row] === id && !hidden[row]);
+    // Topics are listed most typical text first; ties stay in the order of the file.
+    const byTypicality = (rows) => (typical ? rows.sort((a, b) => typical[b] - typical[a] || a - b) : rows);
+    const isBroad = (id) => typeof id === "string" && id.startsWith("broad-");
+    const topicsOf = (id) => value.broad[Number(id.slice(6))]?.topics || [];
+    const broadOf = (cluster) => `broad-${(value.broad || []).findIndex((group) => group.topics.includes(cluster))}`;
     function openGroup(id) {
       past = [];
-      const rows = rowsOf(groups, id), name = pictured.get(id);
-      open({ kind: "group", group: id, named: id >= 0, title: `${name.label} · ${grouped(rows.length)}`, rows, ...(value.by === value.colours[0] && id >= 0 ? { cluster: id } : {}) });
+      const rows = rowsOf(groups, id), name = pictured.get(id), isCluster = value.by === value.colours[0];
+      open({ kind: "group", group: id, named: id >= 0, title: `${name.label} · ${grouped(rows.length)}`, rows: isCluster ? byTypicality(rows) : rows, ordered: isCluster && id >= 0 && Boolean(typical), ...(isCluster && id >= 0 ? { cluster: id } : {}) });
+    }
+    function openBroad(at) {
+      past = [];
+      const members = new Set(value.broad[at].topics), rows = Array.from(ids.keys()).filter((row) => members.has(ids[row]) && !hidden[row]);
+      open({ kind: "group", group: `broad-${at}`, named: true, title: `${value.broad[at].label} · ${grouped(rows.length)}`, rows: byTypicality(rows), ordered: Boolean(typical) });
     }
     function openCluster(id) {
       if (value.by === value.colours[0]) { openGroup(id); return; }
       past = [];
-      const rows = rowsOf(ids, id);
-      open({ kind: "group", cluster: id, title: `${clustered.get(id).label} · ${grouped(rows.length)}`, rows });
+      const rows = byTypicality(rowsOf(ids, id));
+      open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, title: `${clustered.get(id).label} · ${grouped(rows.length)}`, rows });
     }
     async function openPoint(row) {
       const found = await hooks.near(row);
@@ -214,6 +225,7 @@
       value = next;
       points = decode(next.points, Float32Array);
       [ids, groups] = [decode(next.clusters, Int32Array), decode(next.groups, Int32Array)];
+      typical = next.typical ? decode(next.typical, Uint16Array) : null;
       shades = next.shades ? decode(next.shades, Float32Array) : null;
       hidden = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
       value.gone = hidden.reduce((sum, one) => sum + one, 0);
@@ -231,7 +243,7 @@
         [share, last] = [1, 0];
         gl?.place(points, next.n, next.dims);
       }
-      names.prepare(next.n, ids, next.cluster_names, hidden);
+      names.prepare(next.n, ids, next.cluster_names, hidden, next.broad || []);
       legend.draw(next, null);
       hooks.marks?.(marks, next);
       resize();

@@ -1,8 +1,9 @@
-// Names of clusters beside them: where the fewest points lie under the words; the more room there is, the more of them.
+// Names of clusters beside them: where the fewest points lie under the words; the more room there is, the more of them. From far away, broad topics
+// are named, whose ids are "broad-0", …
 (() => {
   "use strict";
   const { token } = window.SB;
-  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, CROSSED = 25, APART = 16, STEP = 4;
+  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, CROSSED = 25, APART = 16, STEP = 4, NEAR = 1.5;
 
   // From the edge of a name to what it names: [x, y, x, y], or null where they are so near that no line is drawn.
   function leader(x, y, wide, at) {
@@ -19,16 +20,18 @@
   }
 
   function labels() {
-    let clusters = [], placed = [], rects = [];
+    let fine = [], broad = [], placed = [], rects = [];
 
     // The rows of each cluster, of large ones an even part; points that were removed have none.
-    function prepare(n, ids, names, hidden) {
+    function prepare(n, ids, names, hidden, groups = []) {
       const rows = new Map(names.filter((name) => name.id >= 0).map((name) => [name.id, []]));
       for (let row = 0; row < n; row += 1) if (!hidden[row] && rows.has(ids[row])) rows.get(ids[row]).push(row);
-      clusters = names.filter((name) => name.id >= 0 && rows.get(name.id).length).map((name) => {
-        const all = rows.get(name.id), step = Math.max(1, Math.floor(all.length / SAMPLE));
-        return { id: name.id, text: name.label.length > LONGEST ? `${name.label.slice(0, LONGEST - 1)}…` : name.label, rows: all.filter((_, i) => i % step === 0), size: all.length };
+      const made = (list) => list.filter((one) => one.rows.length).map(({ id, label, rows: all }) => {
+        const step = Math.max(1, Math.floor(all.length / SAMPLE));
+        return { id, text: label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label, rows: all.filter((_, i) => i % step === 0), size: all.length };
       }).sort((a, b) => b.size - a.size);
+      fine = made(names.filter((name) => name.id >= 0).map((name) => ({ id: name.id, label: name.label, rows: rows.get(name.id) })));
+      broad = made(groups.map((group, at) => ({ id: `broad-${at}`, label: group.label, rows: group.topics.flatMap((id) => rows.get(id) || []) })));
       placed = [];
     }
 
@@ -50,7 +53,7 @@
     function place(eye, points, n, hidden, measure) {
       const [width, height] = eye.size(), m = eye.matrix(), under = occupied(eye, points, n, hidden, width, height), taken = [], lines = [];
       placed = [];
-      for (const cluster of clusters) {
+      for (const cluster of broad.length && eye.magnified() < NEAR ? broad : fine) {
         if (placed.length >= MOST) break;
         const seen = cluster.rows.map((row) => eye.project(points, row, m)).filter((at) => at && at[0] > 0 && at[1] > 0 && at[0] < width && at[1] < height);
         if (seen.length < Math.max(2, cluster.rows.length * 0.08) && seen.length < cluster.rows.length) continue;

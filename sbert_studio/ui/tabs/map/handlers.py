@@ -12,7 +12,7 @@ import numpy as np
 
 from ....data.cells import write_csv
 from ....errors import StudioError
-from ....explore.map_edits import MAX_EDITS, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
+from ....explore.map_edits import MAX_EDITS, AssignEdit, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from ....i18n import _
 from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
@@ -46,6 +46,7 @@ def draw(
     *,
     color: str = "",
     extend: str | None = None,
+    shown: str | None = None,
     progress: gr.Progress | None = None,
 ) -> tuple[str, str]:
     """Draw the visitor's corpus, by default the first sample, with its earlier edits; return the keys of the corpus and of the map.
@@ -53,6 +54,7 @@ def draw(
     Args:
         color: column that colors the points; empty for clusters.
         extend: key of a map; if the corpus contains that of the map and new texts, the new texts are placed on the existing map.
+        shown: key of the map whose number of topics the slider shows; ``None`` chooses the number automatically.
     """
     key, selected = page.corpora.current(corpus, owner)
     start, labels = without_labels(selected.earlier.start if selected.earlier else selected)
@@ -62,12 +64,20 @@ def draw(
     view = None
     if earlier is not None and earlier.model == model:
         view = page.studio.map.extend(texts, earlier.corpus, earlier.view, projection, model, begin)
-    view = view or page.studio.map.draw(texts, projection, settings.clustering(), model, begin_phase=begin)
+    before = page.maps.get(shown) if shown is not None and shown in page.maps else None
+    number = settings.chosen_topics(before)
+    automatic = 0 if before is None else before.automatic
+    found = page.studio.map.draw(texts, projection, settings.clustering(number), model, begin_phase=begin) if view is None else view
+    if settings.method == "auto" and view is None and not number:
+        automatic = len(found.names.keys() - {-1})
+    view, topics = found, len(found.names.keys() - {-1}) if settings.method == "auto" else 0
     drawn_labels = labels if rows is None or not labels else tuple(labels[row] for row in rows)
     history = EditHistory.create(view.ids, view.names, drawn_labels)
     edits, notes = replay_edits(history, selected.earlier)
     provenance = page.provenance(model, selected, "map-draw")
-    return key, page.maps.put(DrawnMap(texts, view, model, edits, replace(start, earlier=None), rows, color, provenance, notes))
+    return key, page.maps.put(
+        DrawnMap(texts, view, model, edits, replace(start, earlier=None), rows, color, provenance, notes, topics, automatic)
+    )
 
 
 def _phase_callback(progress: gr.Progress | None) -> Callable[[MapPhase], Progress] | None:
@@ -85,14 +95,16 @@ def _phase_callback(progress: gr.Progress | None) -> Callable[[MapPhase], Progre
 def draw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel:
     """Draw the visitor's corpus; new texts of a corpus that is already on the map are placed on the existing map."""
     corpus, key = commit_removals(page, inputs.corpus, inputs.map_key), inputs.map_key
-    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, progress=progress))
+    is_same = key is not None and key in page.maps and corpus_on_map(page, key, page.corpora.current(corpus, inputs.owner)[0], inputs.model)
+    shown = key if is_same else None
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, shown=shown, progress=progress))
 
 
 def redraw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel | None:
     if inputs.map_key is None:
         return None
-    corpus, color = commit_removals(page, inputs.corpus, inputs.map_key), page.maps.get(inputs.map_key).colour
-    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, color=color, progress=progress))
+    corpus, key, color = commit_removals(page, inputs.corpus, inputs.map_key), inputs.map_key, page.maps.get(inputs.map_key).colour
+    return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, color=color, shown=key, progress=progress))
 
 
 def discard_edits(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel:
@@ -106,6 +118,7 @@ def show_discard_button(page: Page, corpus: str | None) -> Update:
 
 
 def show_cluster_controls(method: str) -> tuple[Update, Update]:
+    """Show the control of the method; the slider for topics belongs to the map and is shown when that is drawn."""
     return props(visible=method == "kmeans"), props(visible=method == "agglomerative")
 
 
@@ -197,7 +210,7 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     """Edit the map and update the visitor's corpus, unless another corpus was selected in the meantime.
 
     Args:
-        request: ``{"do": label, rename, merge, split, remove or undo, …}``.
+        request: ``{"do": label, rename, merge, split, assign, remove or undo, …}``.
     """
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
@@ -226,6 +239,8 @@ def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -
         return edits.then(LabelEdit(rows, name)), None
     if action == "remove":
         return edits.then(RemoveEdit(rows)), {}
+    if action == "assign":
+        return edits.then(AssignEdit(*nearest_clusters(drawn))), {}
     if action == "rename":
         step = RenameEdit(cluster, name)
     elif action == "merge":
@@ -238,6 +253,20 @@ def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -
     else:
         raise StudioError("the map cannot do that", "reload the page")
     return edits.then(step), {"cluster": cluster}
+
+
+def nearest_clusters(drawn: DrawnMap) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the texts without a cluster, and the cluster that now has most texts of the nearest topic of each."""
+    now, start, nearest = drawn.edits.now, drawn.edits.start.ids, drawn.view.nearest
+    if nearest is None:
+        raise StudioError("the nearest clusters are not known", "draw the map again")
+    found: dict[int, int] = {}
+    for row in np.flatnonzero((now.ids < 0) & ~now.removed).tolist():
+        topic = int(nearest[row])
+        members = now.ids[(start == topic) & (now.ids >= 0)] if topic >= 0 else now.ids[:0]
+        if len(members):
+            found[row] = int(np.bincount(members).argmax())
+    return tuple(found), tuple(found.values())
 
 
 def _cluster_id(sent: object) -> int:
@@ -344,6 +373,18 @@ def write_html(page: Page, map_key: str | None) -> Path:
 def write_table(page: Page, map_key: str | None) -> Path:
     drawn = page.maps.get(map_key)
     return _write_rows(page, drawn, np.flatnonzero(~drawn.edits.now.removed).tolist(), "map")
+
+
+def write_report(page: Page, map_key: str | None, suffix: str) -> Path:
+    """Write the topic report of the map as edited; ``suffix`` is ``.xlsx`` or ``.html``."""
+    from ....services.topic_report import apply_map_state, make_topic_report
+    from ....services.topic_report_files import write_topic_report
+
+    drawn = page.maps.get(map_key)
+    view, corpus = drawn.view, replace(drawn.corpus, fields={name: tuple(cells) for name, cells in columns(drawn).items()})
+    if drawn.edits.steps:
+        view, corpus = apply_map_state(view, corpus, drawn.edits.now, drawn.edits.start.ids)
+    return write_topic_report(make_topic_report(view, corpus), page.downloads.path(f"{view_model.file_stem(drawn)} topics{suffix}"))
 
 
 def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str) -> Path:

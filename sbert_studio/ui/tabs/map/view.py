@@ -43,6 +43,9 @@ def build(studio: Studio, page: Page) -> None:
                 opened = corpus_picker(page, "map")
                 discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh")
             settings = _draw_settings()
+        settings["topic_count"] = gr.Slider(
+            2, 60, 10, step=1, label="Fewer / more topics", buttons=[], visible=False, elem_id="map-topics", min_width=200
+        )
     server = [server_function(page, name, answer) for name, answer in handlers.SERVER_FUNCTIONS.items()]
     map_view = view("map", to_plain(placeholder(_EMPTY)), elem_id="map-view", server=server)
     notes = view("note", elem_id="map-notes")
@@ -50,6 +53,9 @@ def build(studio: Studio, page: Page) -> None:
         download_button("Download HTML", partial(handlers.write_html, page), [map_key], elem_id="map-html")
         gr.Button("Download PNG", elem_id="map-png").click(None, js="() => SB.map?.picture()")
         download_button("Download CSV", partial(handlers.write_table, page), [map_key], elem_id="map-csv")
+        for suffix, label in (("xlsx", "Topic report (XLSX)"), ("html", "Topic report (HTML)")):
+            write = partial(handlers.write_report, page, suffix=f".{suffix}")
+            download_button(label, write, [map_key], elem_id=f"map-report-{suffix}")
     linked = gr.State(None)
     panel = Panel(page, map_key=map_key, map=map_view, notes=notes, downloads=downloads, discard=discard, linked=linked, **settings)
     drawing: EventOptions = {"progress_on": "map", "concurrency_limit": 2, "concurrency_id": "map"}

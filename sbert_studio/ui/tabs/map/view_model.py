@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SEED = 12  # fixed, so that the same texts give the same map on the next visit
 MAX_TOOLTIP_LENGTH = 240
+_MIN_TOPICS, _FEW_TOPICS, _TEXTS_OF_A_TOPIC = 2, 20, 3
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class MapSettings:
     method: str = "auto"
     cluster_count: int = 10
     threshold: float = 0.5
+    topic_count: int = 0  # of the slider, which shows the number of the current map
 
     def projection(self) -> ProjectionParams:
         from ....explore.projection import ProjectionParams
@@ -46,15 +48,25 @@ class MapSettings:
             layout=self.layout,
         )
 
-    def clustering(self) -> ClusterParams:
-        """Return the parameters of the clustering; the controls of other methods have no effect."""
+    def clustering(self, topics: int = 0) -> ClusterParams:
+        """Return the parameters of the clustering; the controls of other methods have no effect.
+
+        Args:
+            topics: number of topics; 0 chooses it automatically.
+        """
         from ....explore.clusters import ClusterParams
 
         if self.method == "kmeans":
             return ClusterParams(method=self.method, count=int(self.cluster_count))
         if self.method == "agglomerative":
             return ClusterParams(method=self.method, threshold=float(self.threshold))
-        return ClusterParams(method=self.method)
+        return ClusterParams(method=self.method, count=topics if self.method == "auto" else 0)
+
+    def chosen_topics(self, earlier: DrawnMap | None) -> int:
+        """Return the number of topics if the slider was moved away from the automatic number of the map ``earlier``, otherwise 0."""
+        if self.method != "auto" or earlier is None or not earlier.automatic:
+            return 0
+        return 0 if int(self.topic_count) == earlier.automatic else int(self.topic_count)
 
 
 @dataclass(frozen=True)
@@ -72,6 +84,7 @@ class MapPanel:
     map_key: str | Unchanged = UNCHANGED  # key in ``page.maps``
     notes: Value | Unchanged | None = UNCHANGED  # notes on the map, such as unknown words of its model
     downloads: Update | Unchanged = UNCHANGED  # update of the row of download buttons
+    topic_count: Update | Unchanged = UNCHANGED  # update of the slider for the number of topics
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,20 @@ class MapAction:
 
 def map_panel(page: Page, corpus: str, map_key: str, show: Value | None = None) -> MapPanel:
     """Return the panel of a newly drawn map; ``show`` is as in :func:`drawn_map_value`."""
-    return MapPanel(drawn_map_value(page, map_key, show), corpus, map_key, notes_value(page, map_key), props(visible=True))
+    slider = topic_slider(page.maps.get(map_key))
+    return MapPanel(drawn_map_value(page, map_key, show), corpus, map_key, notes_value(page, map_key), props(visible=True), slider)
+
+
+def topic_slider(drawn: DrawnMap) -> Update:
+    """Return the update of the slider for the number of topics, which is hidden for other methods of clustering."""
+    from ....explore.topics import MAX_TOPICS
+
+    usual = min(MAX_TOPICS, max(_FEW_TOPICS, 2 * drawn.automatic), len(set(drawn.corpus.texts)) // _TEXTS_OF_A_TOPIC)
+    most = max(drawn.topic_count, drawn.automatic, usual)
+    if not drawn.topic_count or most <= _MIN_TOPICS:
+        return props(visible=False)
+    label = _("Fewer / more topics (automatic: {n})", n=drawn.automatic) if drawn.automatic else "Fewer / more topics"
+    return props(visible=True, maximum=most, value=max(_MIN_TOPICS, drawn.topic_count), label=label)
 
 
 def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Value:
