@@ -32,6 +32,11 @@ REQUESTS = [
 ]
 _TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge"
 WORDS = _TEXT.split()
+_NOUNS = (
+    "card bank cash money bread flour oven yeast rain storm wind snow train ticket station platform guitar piano violin drum "
+    "doctor nurse hospital medicine football goal player referee engine tyre brake garage novel poem author library "
+    "planet star moon galaxy lawyer judge court trial potato carrot onion cabbage camera lens photo picture"
+)
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -59,3 +64,16 @@ def scored_pairs_csv(rows: int = 40) -> str:
         right = left[: number % 6] + draw.sample([word for word in WORDS if word not in left], 5 - number % 6)
         made.append((f"the {' and the '.join(left)}", f"a {' or a '.join(right)}", number % 6))
     return csv_text(("sentence1", "sentence2", "score"), made)
+
+
+def topics_csv(topics: int = 12, texts: int = 14) -> str:
+    """Texts of topics that share no word (columns ``message``, ``team`` and ``sent``), and four texts like no other."""
+    draw, teams = random.Random(6), ("north", "south")
+    groups = [_NOUNS.split()[4 * topic : 4 * topic + 4] for topic in range(topics)]
+    rows = []
+    for topic, words in enumerate(groups):
+        for number in range(texts):
+            chosen = " ".join(draw.sample(words, 3))
+            rows.append((f"{chosen} {words[number % 4]}", teams[topic % 2], f"2024-{1 + number % 12:02d}-15"))
+    rows += [(text, "", "") for text in ("qxz 77 vvv", "??? !!! 0x1f", "zzyzx plugh xyzzy", "lorem ipsum dolor")]
+    return csv_text(("message", "team", "sent"), dict.fromkeys(rows))

@@ -123,3 +123,14 @@ class MapTab(Tab):
     def act(self, name: str) -> None:
         """Press one of the buttons above the list."""
         self.scene.list.get_by_role("button", name=name).click()
+
+    topic_count = Part("#map-topics input[type=number]")  # the slider for the number of topics
+
+    def set_topic_count(self, key: str) -> None:
+        """Press a key on the slider for the number of topics, and wait until the map is drawn again."""
+        handle = self.at("#map-topics input[type=range]")
+        handle.focus()
+        with self.page.expect_request(lambda request: "/queue/join" in request.url):
+            handle.press(key)
+            handle.dispatch_event("pointerup")
+        self.app.settle()
