@@ -21,7 +21,8 @@ from .results import MapView, TopicInfo
 
 MAX_CATEGORIES = 30
 EXAMPLES = 3
-_MIN_EXPECTED = 5  # below this, a residual is not approximately normal (Cochran 1954)
+_MIN_TEXTS = 5  # observed or expected, for a cell to be interpreted
+_SMALLEST_P = 1e-300
 
 Counts = tuple[tuple[int, ...], ...]
 
@@ -57,8 +58,7 @@ class TopicCategories(JsonResult):
     """Topics by the values of a column, compared with what independence of the two would give.
 
     Attributes:
-        residuals: (observed - expected) / standard error (adjusted residual, Haberman 1973): approximately standard normal if topic and
-            category are independent.
+        residuals: see :func:`exact_residuals`.
     """
 
     column: str
@@ -67,7 +67,7 @@ class TopicCategories(JsonResult):
     expected: Annotated[tuple[tuple[float, ...], ...], doc("number of texts if topic and category were independent")]
     residuals: Annotated[
         tuple[tuple[float | None, ...], ...],
-        doc("adjusted standardized residuals: above 2, more texts than expected, below -2, fewer; null if fewer than 5 are expected"),
+        doc("standardized residuals: above 2, more texts than expected, below -2, fewer; null if fewer than 5 are observed and expected"),
     ]
     blank: Annotated[int, doc("number of texts without a category, which are not counted")]
 
@@ -254,11 +254,9 @@ def _categories(column: str, cells: Sequence[str], places: np.ndarray, count: in
     index = {name: place for place, name in enumerate(names)}
     found = np.array([index.get(cell, -1) for cell in cells], np.int64)
     counts = _cross_table(places, found, count, len(names))
-    expected, residuals = adjusted_residuals(np.array(counts, np.float64))
-    shown = [
-        [None if few else float(value) for value, few in zip(*row, strict=True)]
-        for row in zip(residuals, expected < _MIN_EXPECTED, strict=True)
-    ]
+    expected, residuals = exact_residuals(np.array(counts))
+    is_small = (np.maximum(expected, counts) < _MIN_TEXTS).tolist()
+    shown = [[None if few else value for value, few in zip(*row, strict=True)] for row in zip(residuals.tolist(), is_small, strict=True)]
     blank = int((found < 0).sum())
     return TopicCategories(column, tuple(names), counts, tuple(map(tuple, expected.tolist())), tuple(map(tuple, shown)), blank)
 
@@ -269,10 +267,18 @@ def _cross_table(rows: np.ndarray, columns: np.ndarray, height: int, width: int)
     return tuple(map(tuple, table.tolist()))
 
 
-def adjusted_residuals(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the expected counts under independence and the adjusted residuals of an (r, c) table of counts (Haberman 1973)."""
-    total = max(counts.sum(), 1.0)
-    rows, columns = counts.sum(axis=1, keepdims=True) / total, counts.sum(axis=0, keepdims=True) / total
-    expected = total * rows * columns
-    deviation = np.sqrt(expected * (1 - rows) * (1 - columns))
-    return expected, np.divide(counts - expected, deviation, out=np.zeros_like(counts), where=deviation > 0)
+def exact_residuals(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected counts under independence, and residuals, of an (r, c) table of counts.
+
+    A residual is the normal deviate of the mid-p value of Fisher's exact test of the cell against all others. In large cells it equals the
+    adjusted standardized residual (Haberman 1973); it holds in small cells too.
+    """
+    from scipy.stats import hypergeom, norm
+
+    total = int(counts.sum())
+    rows, columns = counts.sum(axis=1, keepdims=True), counts.sum(axis=0, keepdims=True)
+    same = hypergeom.pmf(counts, total, rows, columns) / 2
+    above = hypergeom.sf(counts, total, rows, columns) + same
+    below = hypergeom.cdf(counts - 1, total, rows, columns) + same
+    residuals = np.where(above < below, 1, -1) * norm.isf(np.clip(np.minimum(above, below), _SMALLEST_P, 0.5))
+    return rows * columns / max(total, 1), residuals

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".xlsx", ".html")
 _MAX_TEXT = 1_000
-_NOTABLE = 2.0  # adjusted residual that chance exceeds in about 5 % of the cells
-_STRONG = 8.0  # adjusted residual with the strongest color
+_NOTABLE = 2.0  # residual that chance exceeds in about 5 % of the cells
+_STRONG = 8.0  # residual with the strongest color
 _OVER, _UNDER = "#1f978d", "#c8641b"
 _TITLE_CHARACTERS = re.compile(r"[\[\]:*?/\\\x00-\x1f]")
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -53,12 +53,13 @@ def residual_note(table: TopicCategories) -> str:
     """Explain the residuals of a table."""
     cells = sum(map(len, table.residuals)) - table.small
     text = (
-        "Colored cells have more (or fewer) texts than if topic and category were independent: their adjusted standardized residual is "
-        f"above 2 (or below -2). Chance alone would color about {0.05 * cells:.0f} of the {cells:,} cells, so look for strong colors."
+        "Colored cells have more (or fewer) texts than if topic and category were independent: their standardized residual (by Fisher's "
+        f"exact test) is above 2 (or below -2). Chance alone would color about {0.05 * cells:.0f} of the {cells:,} interpreted cells, so "
+        "look for strong colors."
     )
     if not table.small:
         return text
-    small = f"{table.small:,} cells with an expected count below 5 are" if table.small > 1 else "1 cell with an expected count below 5 is"
+    small = f"{table.small:,} cells with fewer than 5 texts, and fewer than 5 expected, are" if table.small > 1 else "1 small cell is"
     return f"{text} {small} not interpreted."
 
 
@@ -172,7 +173,7 @@ class _Sheet:
             ratios = [None if residual is None else count / expected for count, expected, residual in cells]
             self.append([report.label(topic), *ratios], fills=strengths[place])
         self.append([])
-        self.append(["Adjusted residual", *table.categories], is_header=True)
+        self.append(["Standardized residual", *table.categories], is_header=True)
         for topic, residuals, fills in zip(report.order, table.residuals, strengths, strict=True):
             self.append([report.label(topic), *residuals], fills=fills)
         self._format([34, *[13] * len(table.categories)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.map_edits import EditHistory, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from sbert_studio.services import Studio
 from sbert_studio.services.results import MapView, TopicInfo
-from sbert_studio.services.topic_report import TopicReport, adjusted_residuals, apply_map_state, make_topic_report
+from sbert_studio.services.topic_report import TopicReport, apply_map_state, exact_residuals, make_topic_report
 from sbert_studio.services.topic_report_files import write_topic_report
 
 N = 240
@@ -109,11 +111,31 @@ def test_residuals_of_independent_tables_are_standard_normal() -> None:
     found = []
     for _trial in range(400):
         rows, columns = rng.integers(0, 3, 600), rng.choice(4, 600, p=[0.4, 0.3, 0.2, 0.1])
-        found.append(adjusted_residuals(np.bincount(rows * 4 + columns, minlength=12).reshape(3, 4).astype(float))[1])
+        found.append(exact_residuals(np.bincount(rows * 4 + columns, minlength=12).reshape(3, 4))[1])
     values = np.array(found)
     assert abs(values.mean()) < 0.05 and abs(values.std() - 1) < 0.05
     assert 0.035 < (np.abs(values) > 1.96).mean() < 0.065
-    assert np.isfinite(adjusted_residuals(np.array([[3.0, 0.0], [2.0, 0.0]]))[1]).all(), "a column without texts"
+    assert np.allclose(exact_residuals(np.array([[3, 0], [2, 0]]))[1], 0), "a column without texts"
+    assert np.isfinite(exact_residuals(np.array([[50_000, 0], [0, 50_000]]))[1]).all()
+
+
+def test_residuals_are_those_of_the_exact_test() -> None:
+    counts = np.array([[9, 1, 0], [2, 30, 4], [0, 3, 6]])
+    total, (_, residuals) = int(counts.sum()), exact_residuals(counts)
+    for place, observed in np.ndenumerate(counts):
+        row, column = int(counts[place[0]].sum()), int(counts[:, place[1]].sum())
+
+        def chance(number: int, row: int = row, column: int = column) -> float:
+            return math.comb(row, number) * math.comb(total - row, column - number) / math.comb(total, column)
+
+        above = sum(chance(number) for number in range(observed + 1, min(row, column) + 1)) + chance(observed) / 2
+        assert residuals[place] == pytest.approx(NormalDist().inv_cdf(1 - above), abs=1e-6)
+    large = counts * 100
+    expected = expected_freq(large)
+    rows, columns = (large.sum(axis=axis, keepdims=True) / large.sum() for axis in (1, 0))
+    adjusted = (large - expected) / np.sqrt(expected * (1 - rows) * (1 - columns))
+    even = np.abs(adjusted) < 3
+    assert np.allclose(exact_residuals(large)[1][even], adjusted[even], atol=0.05)
 
 
 def test_a_column_that_is_left_out_is_named(report: TopicReport) -> None:
