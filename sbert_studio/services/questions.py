@@ -123,6 +123,7 @@ def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
         "scale": parse_scale,
         "kind": lambda text: text.strip().replace("-", "_"),
         "header": _parse_yes_no,
+        "split": lambda text: "" if text.strip().casefold() == NO_ORDER else text,
     }
     return {name: parsers[name](value) if isinstance(value, str) and name in parsers else value for name, value in values.items()}
 
@@ -139,7 +140,7 @@ def describe_answers(question: Question) -> str:
     answers = (
         _(
             "{items} ({answer})",
-            items=" and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()),
+            items=" and ".join(f'{name}="{format_value(value) or NO_ORDER}"' for name, value in option.choice.items()),
             answer=option.answer,
         )
         for option in question.options

@@ -46,6 +46,7 @@ _ARGUMENTS = """\
         encoding: codec, such as utf-8 or gb18030.
         delimiter: between two cells, such as ; or tab.
         header: yes or no: whether the first row contains the column names.
+        split: the column that assigns rows to train, dev and test; none to ignore it.
 """
 _AS_READ = "        as_read: accept an uncertain detection; otherwise the question and its answers are returned as an error.\n"
 
@@ -115,11 +116,12 @@ def _overrides(
     encoding: str = "",
     delimiter: str = "",
     header: str = "",
+    split: str = "",
     as_read: bool = False,
 ) -> SchemaOverrides:
     values = [value or None for value in (kind, columns, target, group, scale, order)]
-    first_row = typed({"header": header})["header"] if header else None
-    return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
+    others = typed({name: value for name, value in (("header", header), ("split", split)) if value})
+    return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, as_read=bool(as_read), **others)
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:

@@ -115,7 +115,7 @@ def check_leaks(context: CheckContext) -> Iterator[Finding]:
     rows = context.rows(np.flatnonzero(find_leaks(context.examples, context.dev)))
     if rows:
         message = _(
-            "{rows} of {examples} with a text that is also in the held-out file",
+            "{rows} of {examples} with a text that is also in the held-out rows",
             rows=count(len(rows), "row"),
             examples=f"{len(context.examples):,}",
         )

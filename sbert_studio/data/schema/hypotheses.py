@@ -92,7 +92,7 @@ class SchemaContext:
 
     def find_group(self, used: Sequence[str | None], *, or_labels: bool = False) -> str | None:
         """Return the column of topics, found by its name; with ``or_labels``, also a column of labels or categories."""
-        free = [profile for profile in self.profiles if profile.name not in used]
+        free = [profile for profile in self.profiles if profile.name not in used and not profile.is_split]
         for names in (GROUP, LABEL | CATEGORY) if or_labels else (GROUP, CATEGORY - LABEL):
             for profile in free:
                 few_numbers = profile.is_number and profile.distinct <= max(2, 0.2 * profile.filled)

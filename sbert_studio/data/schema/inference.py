@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ...errors import StudioError
 from ...i18n import _, join
@@ -13,16 +13,15 @@ from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
 from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Hypothesis, Reading, SchemaContext, ask_kind, option, rows_with_values
-from .names import FINAL_LABEL, FIRST, SPLIT_DEV, SPLIT_TEST, TITLE, split_words
+from .names import FINAL_LABEL, FIRST, TITLE, split_words
 from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
 from .roles import InferredSchema, Kind, Roles, SchemaOverrides, require_kind
 from .scored_pairs import with_scale
+from .split_column import split_rows
 from .targets import CategoryTarget, find_categories
 
 if TYPE_CHECKING:
     from ..loading.table import Table
-
-SplitPart = Literal["train", "dev", "test"]
 
 _WITH_TARGET = ("scored_pairs", "labelled_pairs")
 
@@ -55,10 +54,13 @@ def infer_schema(
         roles = with_scale(roles, overrides.scale)
     if overrides.group is not None:
         roles = _with_group(table, roles, overrides.group)
-    if overrides.split is not None:
-        table.require(*([overrides.split] if overrides.split else []))
-        roles = replace(roles, split=overrides.split or None)
-    return replace(schema, roles=roles, questions=() if overrides.as_read else (*table.doubts, *schema.questions))
+    column = roles.split if overrides.split is None else overrides.split
+    split = split_rows(table, column) if column else None
+    roles = replace(roles, split=split.column if split else None)
+    questions = (*table.doubts, *schema.questions)
+    if split is not None and overrides.split is None and (question := split.question(roles.texts)):
+        questions = (*questions, question)
+    return replace(schema, roles=roles, questions=() if overrides.as_read else questions)
 
 
 def infer_columns(
@@ -110,40 +112,6 @@ def infer_roles(
 ) -> Roles:
     """Return the roles inferred by :func:`infer_columns`."""
     return infer_columns(table, kind, columns, target, similar=similar).roles
-
-
-def find_split_column(table: Table, overrides: SchemaOverrides | None = None) -> str | None:
-    """Return the column with training, validation and test splits, or ``None``.
-
-    Raises:
-        StudioError: the overrides specify a column that does not exist, or whose cells are not split names.
-    """
-    overrides = overrides or SchemaOverrides()
-    if overrides.split == "":
-        return None
-    used = (*(overrides.columns or ()), overrides.target, overrides.group)
-    found = SchemaContext(table, profile_table(table), Evidence(table, None))
-    if overrides.split is None:
-        return found.find_split(used)
-    table.require(overrides.split)
-    if not found.profile(overrides.split).is_split:
-        hint = "its cells should be train, dev or test, or similar words; choose another column, or '' for none"
-        raise StudioError(_("the column {column} does not assign rows to parts", column=repr(overrides.split)), hint)
-    return overrides.split
-
-
-def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
-    """Return the rows of each split in a split column (:attr:`~.roles.Roles.split`); empty splits are omitted.
-
-    ``validation``, ``valid``, ``eval``, ``trial`` and similar names mean ``dev``; rows without a known split are ``train``.
-    """
-    cells = [cell.strip().casefold() for cell in table.column(column)]
-    places: dict[SplitPart, list[int]] = {"train": [], "dev": [], "test": []}
-    for place, cell in enumerate(cells):
-        places["dev" if cell in SPLIT_DEV else "test" if cell in SPLIT_TEST else "train"].append(place)
-    stem, dot, suffix = table.name.rpartition(".")
-    names = {part: f"{stem}.{part}.{suffix}" if dot else f"{table.name}.{part}" for part in places}
-    return {part: replace(table.select(rows), name=names[part]) for part, rows in places.items() if rows}
 
 
 def _best_hypothesis(context: SchemaContext) -> Hypothesis:

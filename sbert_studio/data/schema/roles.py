@@ -157,7 +157,9 @@ class SchemaOverrides:
         """Return the overrides that still apply after a fix."""
         if change.name != "drop_column":
             return self
-        return SchemaOverrides(columns=self.columns, group=None if self.group == change.values["column"] else self.group)
+        column = change.values["column"]
+        group, split = (None if name == column else name for name in (self.group, self.split))
+        return SchemaOverrides(columns=self.columns, group=group, split=split)
 
     def __bool__(self) -> bool:
         return self != SchemaOverrides()

@@ -18,6 +18,7 @@ from ....errors import StudioError
 from ....i18n import _, join, to_sentence
 from ....serialization import to_plain
 from ....services.questions import apply_answer, format_value
+from ....services.run_setup import default_run_name
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
 from ...views import Value, chosen_option
 
@@ -220,7 +221,7 @@ def start_run(studio: Studio, draft: Draft, owner: str, name: str, pins: Tracked
 
 
 def model_name(draft: Draft, name: str) -> str:
-    return name.strip() or Path(draft.name).stem
+    return name.strip() or default_run_name(draft.name)
 
 
 def free_name(studio: Studio, owner: str, name: str) -> str:
@@ -241,7 +242,7 @@ def require_plan(draft: Draft) -> TrainPlan:
 
 
 def format_choices(choices: SchemaOverrides) -> SchemaOverrides:
-    return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header)
+    return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header, split=choices.split)
 
 
 def command_line(draft: Draft, model: str, default_model: str) -> str:
@@ -271,6 +272,7 @@ def choice_flags(choices: SchemaOverrides) -> list[str]:
     words += ["--columns", format_names(choices.columns)] if choices.columns else []
     words += ["--target", choices.target] if choices.target else []
     words += ["--group", choices.group] if choices.group is not None else []
+    words += ["--split", choices.split] if choices.split is not None else []
     words += ["--scale", format_scale(*choices.scale)] if choices.scale else []
     words += ["--order", format_value(choices.order)] if choices.order is not None else []
     words += ["--encoding", choices.encoding] if choices.encoding else []
