@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.examples import Examples
 from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..data.loading.table import Table
-from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.schema.roles import Roles, SchemaOverrides, parse_fields
 from ..errors import StudioError
 from ..i18n import _, to_sentence
 from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
@@ -18,7 +18,7 @@ from ..models.similarity import TITLES
 from ..progress import Progress
 from ..registry import parse_params
 from .data import DataService, existing_file, existing_folder
-from .questions import for_first_stage, overrides_from_json, parse_overrides
+from .questions import for_first_stage, overrides_from_json
 from .resources import Resources, Service
 from .results import TrainingForecast
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest
@@ -271,4 +271,4 @@ def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
         bare = name.removeprefix(FIRST_STAGE_PREFIX)
         target = settings if bare == name else file if bare in file_fields else first
         target[bare] = value
-    return settings, first, parse_overrides(file)
+    return settings, first, parse_fields(file)

@@ -23,7 +23,6 @@ from ..serialization import JsonResult, doc
 from ..services import Studio
 from ..services.leaderboard import LOCAL_OWNER
 from ..services.questions import OpenQuestionsError, describe_answers
-from ..services.questions import parse_overrides as typed
 from ..services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
 from ..services.training_plan import TrainRequest
 from .page import Page
@@ -119,9 +118,9 @@ def _overrides(
     split: str = "",
     as_read: bool = False,
 ) -> SchemaOverrides:
-    values = [value or None for value in (kind, columns, target, group, scale, order)]
-    others = typed({name: value for name, value in (("header", header), ("split", split)) if value})
-    return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, as_read=bool(as_read), **others)
+    typed = {"kind": kind, "columns": columns, "target": target, "group": group, "scale": scale, "order": order}
+    typed |= {"encoding": encoding, "delimiter": delimiter, "header": header, "split": split}
+    return parse_overrides(as_read=bool(as_read), **{name: value or None for name, value in typed.items()})
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:

@@ -27,7 +27,8 @@ _LONG_DELIMITERS = {
 _RARE_DELIMITERS = "^~¦§#&"
 _OPTION_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", "  ": "blanks", NO_DELIMITER: "none"}
 _BY_OPTION_NAME = {
-    **{name: delimiter for delimiter, name in _OPTION_NAMES.items()}, "\\t": "\t", "pipe": "|", "spaces": "  ", "decimal-comma": ",",
+    **{name: delimiter for delimiter, name in _OPTION_NAMES.items()},
+    "\\t": "\t", "pipe": "|", "space": " ", "spaces": "  ", "decimal-comma": ",",
 }  # fmt: skip
 DELIMITER_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 _CURLY_QUOTES = {"“": "”", "„": "“", "«": "»", "”": "”"}
