@@ -34,25 +34,6 @@ Reading = tuple[Kind, Sequence[str], str | None]
 
 
 @dataclass(frozen=True)
-class Hypothesis:
-    """A possible interpretation of a table.
-
-    Attributes:
-        roles: the roles of its columns.
-        score: the strength of the evidence; the highest score wins.
-        why: the reasons, one sentence each.
-        questions: the questions to ask if it is used.
-        saturation: a sentence if the model already knows what the rows teach; else empty.
-    """
-
-    roles: Roles
-    score: float
-    why: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-    saturation: str = ""
-
-
-@dataclass(frozen=True)
 class SchemaContext:
     """A table with its column statistics, the model's evidence, and the overrides of scale and label order."""
 

@@ -12,7 +12,7 @@ from ...i18n import _, join
 from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
-from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Hypothesis, Reading, SchemaContext, ask_kind, option, rows_with_values
+from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, option, rows_with_values
 from .names import FINAL_LABEL, FIRST, TITLE, split_words
 from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
 from .roles import InferredSchema, Kind, Roles, SchemaOverrides, require_kind
@@ -98,8 +98,7 @@ def infer_columns(
         best = _specified_labelled_texts(context, None, target)
     else:
         best = specified_pairs(context, columns, kind, target)
-    roles = replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group)))
-    return InferredSchema(roles, best.questions, best.why, best.saturation)
+    return replace(best, roles=replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group))))
 
 
 def infer_roles(
@@ -114,7 +113,7 @@ def infer_roles(
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
-def _best_hypothesis(context: SchemaContext) -> Hypothesis:
+def _best_hypothesis(context: SchemaContext) -> InferredSchema:
     pairs = pair_hypotheses(context)
     if pairs and (category := _category_hypothesis(context)):
         pairs = [category]
@@ -155,7 +154,7 @@ def _with_group(table: Table, roles: Roles, group: str) -> Roles:
 # --- one text a row
 
 
-def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+def _text_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     text = context.main_text()
     found = [one for one in find_categories(context.profiles, text, context.evidence) if one.score >= ASK]
     tags = next((one.name for one in context.profiles if one.is_tags and one.name != text and not one.is_entity), None)
@@ -163,11 +162,11 @@ def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
         return [_with_tags(context, text, tags, next((one for one in found if one.column == tags), None))]
     if not found:
         roles = _sentences(context, text)
-        return [Hypothesis(roles, TEXTS, context.describe_unused(roles))]
+        return [InferredSchema(roles, TEXTS, context.describe_unused(roles))]
     best, rest = _merge_equivalent(context, found)
     if best.score < ACCEPT:
         roles = Roles("sentences", (text,), group=best.column)
-        return [Hypothesis(roles, TEXTS, (best.describe(),), (_ask_category_kind(context, roles, best),))]
+        return [InferredSchema(roles, TEXTS, (best.describe(),), (_ask_category_kind(context, roles, best),))]
     roles = _labelled_texts(context, text, best.column)
     rivals = [one.column for one in rest if one.score > best.score - 0.6]
     questions: tuple[Question, ...] = ()
@@ -178,15 +177,15 @@ def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
         questions = (Question("target", wording, options, why, rows_with_values(context.table, [text], names)),)
     elif not best.is_certain:
         questions = (_ask_category_kind(context, roles, best),)
-    return [Hypothesis(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
+    return [InferredSchema(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
 
 
-def _specified_sentences(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+def _specified_sentences(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> InferredSchema:
     texts = tuple(columns) if columns else (context.main_text(target),)
-    return Hypothesis(Roles("sentences", texts, group=target or context.find_group(texts, or_labels=True)), EXPLICIT)
+    return InferredSchema(Roles("sentences", texts, group=target or context.find_group(texts, or_labels=True)), EXPLICIT)
 
 
-def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> InferredSchema:
     text = columns[0] if columns else context.main_text(target)
     if columns and len(columns) > 1:
         Roles("labelled_texts", tuple(columns), target or "")  # raises
@@ -197,7 +196,7 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
                 _("{name} has no column of categories", name=context.table.name), "name the column, or choose the kind sentences"
             )
         target = found[0].column
-    return Hypothesis(_labelled_texts(context, text, target), EXPLICIT)
+    return InferredSchema(_labelled_texts(context, text, target), EXPLICIT)
 
 
 def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
@@ -274,7 +273,7 @@ def _mostly_agree(context: SchemaContext, one: str, other: str) -> bool:
     return bool(cells) and sum(a == b for a, b in cells) >= 0.5 * len(cells)
 
 
-def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryTarget | None) -> Hypothesis:
+def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryTarget | None) -> InferredSchema:
     roles = Roles("sentences", (text,))
     others: list[Reading] = [("positive_pairs", (text, tags), None)]
     cells = Counter(cell.strip() for cell in context.table.column(tags) if cell.strip())
@@ -286,10 +285,10 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
     )
     question = _("The column {tags} contains tags, several in some cells: should texts with the same tags be similar?", tags=repr(tags))
     asked = ask_kind(context.table, roles, others, question, join("; ", (reason, *why)), (text,), is_favored=False)
-    return Hypothesis(roles, TEXTS if category is None else category.score, why, (asked,))
+    return InferredSchema(roles, TEXTS if category is None else category.score, why, (asked,))
 
 
-def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
+def _category_hypothesis(context: SchemaContext) -> InferredSchema | None:
     """Return texts with a category, if a column next to a title and a text contains categories rather than similarities."""
     if len(context.texts) < 2 or context.evidence.similar is None:
         return None
@@ -308,4 +307,4 @@ def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
         return None  # a question, its answer and their topic
     roles = _labelled_texts(context, text, best.column)
     question = _ask_category_kind(context, roles, best, [("positive_pairs", pair.texts, None)])
-    return Hypothesis(roles, best.score, (best.describe(),), (question,))
+    return InferredSchema(roles, best.score, (best.describe(),), (question,))

@@ -18,7 +18,6 @@ from .hypotheses import (
     BY_EVIDENCE,
     EXPLICIT,
     PAIRS,
-    Hypothesis,
     Reading,
     SchemaContext,
     ask_columns,
@@ -47,7 +46,7 @@ from .names import (
     rate_target_name,
     split_words,
 )
-from .roles import Kind, Roles
+from .roles import InferredSchema, Kind, Roles
 from .scored_pairs import scored_pairs
 from .targets import PairTarget, find_pair_targets, reads_as_scores
 
@@ -80,7 +79,7 @@ class ColumnPair:
     alignment: float | None = None
 
 
-def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+def pair_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     """Return interpretations of the rows as pairs; empty unless there are two comparable text columns."""
     texts = context.texts
     if len(texts) < 2 or _are_name_and_text(context, texts):
@@ -90,7 +89,7 @@ def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
     return [_with_question(_ask_which_pair(context, pairs), _with_best_target(context, pairs[0], targets))]
 
 
-def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Hypothesis:
+def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> InferredSchema:
     """Return pairs with the specified columns, kind or target.
 
     Raises:
@@ -104,7 +103,7 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
         pair, question = pairs[0], _ask_which_pair(context, pairs)
     if kind == "positive_pairs":
         roles = _positive_pairs(context, pair.texts)
-        found = Hypothesis(roles, PAIRS, context.describe_unused(roles))
+        found = InferredSchema(roles, PAIRS, context.describe_unused(roles))
     elif target is None and kind is None:
         found = _with_best_target(context, pair, find_targets(context, pair.texts))
     else:
@@ -112,11 +111,11 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
     return _with_question(question, found)
 
 
-def _with_question(question: Question | None, hypothesis: Hypothesis) -> Hypothesis:
+def _with_question(question: Question | None, hypothesis: InferredSchema) -> InferredSchema:
     return hypothesis if question is None else replace(hypothesis, questions=(question, *hypothesis.questions))
 
 
-def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> Hypothesis:
+def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> InferredSchema:
     is_scored = kind == "scored_pairs"
     if kind is None:
         is_scored = reads_as_scores(context.profile(target), are_inference_texts(context, texts))
@@ -235,7 +234,7 @@ def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind |
     return targets[0].column
 
 
-def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequence[PairTarget]) -> Hypothesis:
+def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequence[PairTarget]) -> InferredSchema:
     if targets and targets[0].score >= ACCEPT:
         return _with_accepted_target(context, pair.texts, targets)
     doubtful = [one for one in targets if _is_worth_asking(context, one)]
@@ -248,10 +247,10 @@ def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequenc
     can_be_category = not doubtful[0].is_scores and context.profile(names[0]).distinct > 1
     is_favored = all(one.model_score < 0 for one in doubtful)
     question = _ask_target(context, pair.texts, names, why, is_used=False, can_be_category=can_be_category, is_favored=is_favored)
-    return Hypothesis(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
+    return InferredSchema(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
 
 
-def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], targets: Sequence[PairTarget]) -> Hypothesis:
+def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], targets: Sequence[PairTarget]) -> InferredSchema:
     best, rest = targets[0], targets[1:]
     found = replace(_with_target(context, texts, best.column), score=best.score)
     rivals = [one for one in rest if one.score >= ACCEPT and one.score > best.score - 0.5 and one.is_scores == best.is_scores]
@@ -346,7 +345,7 @@ def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: floa
     return ""
 
 
-def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
+def _without_target(context: SchemaContext, pair: ColumnPair) -> InferredSchema:
     texts = pair.texts
     roles = _positive_pairs(context, texts)
     alignment = context.evidence.alignment(*texts)
@@ -357,11 +356,11 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
         if category is not None:
             others.insert(0, ("labelled_texts", (text,), category))
         question = ask_kind(context.table, roles, others, "Do the two texts of a row belong together?", doubt, is_favored=False)
-        return Hypothesis(roles, PAIRS, (doubt,), (question,))
+        return InferredSchema(roles, PAIRS, (doubt,), (question,))
     third = next((one.name for one in context.texts if one.name not in texts and _are_comparable(context, one, texts)), None)
     if third is not None:
         question = _ask_third_text(context, roles, third)
-        return Hypothesis(roles, PAIRS, (question.why,), (question,))
+        return InferredSchema(roles, PAIRS, (question.why,), (question,))
     why = context.describe_unused(roles)
     if alignment is not None:
         why = (
@@ -371,7 +370,7 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
             ),
             *why,
         )
-    return Hypothesis(roles, PAIRS, why)
+    return InferredSchema(roles, PAIRS, why)
 
 
 def _are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequence[str]) -> bool:
@@ -407,7 +406,7 @@ def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Questio
 # --- triplets
 
 
-def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+def triplet_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     """Return interpretations of the rows as triplets."""
     texts = context.texts
     if named := _triplet_by_names(texts):
@@ -419,7 +418,7 @@ def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
     return [] if found is None else [found]
 
 
-def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) -> Hypothesis:
+def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) -> InferredSchema:
     """Return triplets of the specified columns, else of columns with matching names, else of the first three.
 
     Raises:
@@ -438,7 +437,7 @@ def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) ->
                 "name three columns, or convert pairs or entailment labels to triplets",
             )
         texts = tuple(found[:3])
-    return Hypothesis(_triplets(context, texts), EXPLICIT)
+    return InferredSchema(_triplets(context, texts), EXPLICIT)
 
 
 def _triplets(context: SchemaContext, texts: tuple[str, ...]) -> Roles:
@@ -462,7 +461,7 @@ def _triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
     return (anchors[0].name, positive.name, *(text.name for text in negatives))
 
 
-def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis | None:
+def _check_names(context: SchemaContext, named: tuple[str, ...]) -> InferredSchema | None:
     share = context.evidence.positive_share(*named[:3])
     roles = _triplets(context, named)
     swapped = (named[0], named[2], named[1], *named[3:])
@@ -476,17 +475,17 @@ def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis |
         others: list[Reading] = [("triplets", (named[1], named[0], *named[2:]), None), ("positive_pairs", named[:2], None)]
         return _ask_negative(context, roles, others, why, is_favored=share is not None)
     if share is None or share > 0.35:
-        return Hypothesis(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
+        return InferredSchema(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
     why = _(
         "the anchor is more similar to {named} than to {named2} in {share} of the sampled rows",
         named=repr(named[2]),
         named2=repr(named[1]),
         share=f"{1 - share:.0%}",
     )
-    return Hypothesis(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
+    return InferredSchema(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
 
 
-def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesis | None:
+def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> InferredSchema | None:
     # Three texts whose names differ only in a number, or without names.
     if _has_target(context, names):
         return None
@@ -499,7 +498,7 @@ def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesi
             names3=repr(names[2]),
             share=f"{share:.0%}",
         )
-        return Hypothesis(_triplets(context, names), BY_EVIDENCE, (why,))
+        return InferredSchema(_triplets(context, names), BY_EVIDENCE, (why,))
     why = "nothing tells which text is the negative"
     if share is not None:
         why = _("the second text is more similar to the first than the third is in {share} of the sampled rows", share=f"{share:.0%}")
@@ -511,7 +510,7 @@ def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesi
     return _ask_negative(context, _triplets(context, order), others, why, is_favored=is_favored)
 
 
-def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
+def _triplet_by_evidence(context: SchemaContext) -> InferredSchema | None:
     """Find two columns that are aligned row by row, and others that are not, regardless of their names."""
     texts = [text.name for text in context.texts if not is_comment_name(text.name)]
     if not 3 <= len(texts) <= _MOST_TEXTS or context.evidence.similar is None:
@@ -538,12 +537,12 @@ def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
     stems = {normalize(name).rstrip("0123456789abc") for name in negatives}
     if is_shared or all(map(is_bad_name, negatives)) or (len(negatives) > 1 and len(stems) == 1):
         reason = _("{why}, and its texts recur in the other columns", why=why) if is_shared else why
-        return Hypothesis(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
+        return InferredSchema(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
     others: list[Reading] = [("positive_pairs", (first, second), None), ("triplets", (second, first, *negatives), None)]
     return _ask_negative(context, roles, others, why, is_favored=True)
 
 
-def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> Hypothesis:
+def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> InferredSchema:
     anchor, positive, *negatives = roles.texts
     text = _(
         "Is {positive} similar to {anchor}, and {negatives} not?",
@@ -551,7 +550,7 @@ def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading
         anchor=repr(anchor),
         negatives=" and ".join(map(repr, negatives)),
     )
-    return Hypothesis(roles, BY_EVIDENCE, (why,), (ask_kind(context.table, roles, others, text, why, is_favored=is_favored),))
+    return InferredSchema(roles, BY_EVIDENCE, (why,), (ask_kind(context.table, roles, others, text, why, is_favored=is_favored),))
 
 
 def _has_target(context: SchemaContext, names: tuple[str, ...]) -> bool:

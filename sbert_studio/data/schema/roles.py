@@ -83,18 +83,20 @@ class Roles(JsonResult):
 
 @dataclass(frozen=True)
 class InferredSchema:
-    """Inferred meaning of a table.
+    """Inferred meaning of a table, or a hypothesis about it.
 
     Attributes:
         roles: the roles of its columns.
-        questions: questions that only the user can answer; empty if the roles are certain.
+        score: the total score; the hypothesis with the highest one is used.
         why: the reasons for the roles, one sentence each.
+        questions: questions that only the user can answer; empty if the roles are certain.
         saturation: a sentence if the model already knows what the rows teach; else empty.
     """
 
     roles: Roles
-    questions: tuple[Question, ...] = ()
+    score: float = 0.0
     why: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
     saturation: str = ""
 
     @property
