@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ..data.findings import ExampleRow, Option, Question
-from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_names, format_scale
+from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_value
 from ..errors import StudioError, describe_rows
 from ..i18n import _, join
 
@@ -101,17 +101,6 @@ def _first_option(option: Option) -> Option:
     choice = {f"first.{name}": value for name, value in option.choice.items()}
     flag = " ".join(f"--set {shlex.quote(f'{name}={format_value(value)}')}" for name, value in choice.items())
     return replace(option, flag=flag, choice=choice)
-
-
-def format_value(value: Any) -> str:
-    """Format a value as users type it: comma-separated names, a scale as ``0-5``."""
-    if isinstance(value, list | tuple) and not value:
-        return NO_ORDER
-    if isinstance(value, list | tuple):
-        if len(value) == 2 and all(isinstance(end, int | float) for end in value):
-            return format_scale(float(value[0]), float(value[1]))
-        return format_names([str(item) for item in value])
-    return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
 def describe_answers(question: Question) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from ..findings import ExampleRow, Option, Question
 from .content import ColumnProfile, no_text_error
 from .evidence import Evidence
 from .names import CATEGORY, GROUP, LABEL, NEGATIVE, is_comment_name
-from .roles import NO_ORDER, Kind, Roles, format_names, format_scale
+from .roles import Kind, Roles, format_names, option
 
 if TYPE_CHECKING:
     from ..loading.table import Table
@@ -105,37 +104,9 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-def option(
-    answer: str,
-    kind: Kind | None = None,
-    columns: Sequence[str] = (),
-    target: str | None = None,
-    *,
-    order: Sequence[str] | None = None,
-    scale: tuple[float, float] | None = None,
-) -> Option:
-    """Return an answer that sets fields of the overrides, with the equivalent command-line flags."""
-    choice = {
-        "kind": kind,
-        "columns": list(columns) or None,
-        "target": target,
-        "order": None if order is None else list(order),
-        "scale": None if scale is None else list(scale),
-    }
-    flags = {
-        "kind": kind,
-        "columns": format_names(columns),
-        "target": target,
-        "order": NO_ORDER if order == () else format_names(order or ()),
-        "scale": None if scale is None else format_scale(*scale),
-    }
-    flag = " ".join(f"--{name} {shlex.quote(value)}" for name, value in flags.items() if value)
-    return Option(answer, flag, {name: value for name, value in choice.items() if value is not None})
-
-
 def category_option(text: str, target: str) -> Option:
     """Return the answer that a column contains the category of one text of a pair, instead of a similarity."""
-    return option(_("it is a category of {text}", text=repr(text)), "labelled_texts", (text,), target)
+    return option(_("it is a category of {text}", text=repr(text)), kind="labelled_texts", columns=(text,), target=target)
 
 
 def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, is_favored: bool) -> Question:
@@ -144,7 +115,7 @@ def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, 
     Args:
         is_favored: whether some evidence supports the first choice, and none contradicts it.
     """
-    options = tuple(option(" and ".join(names), columns=names) for names in candidates)
+    options = tuple(option(" and ".join(names), columns=tuple(names)) for names in candidates)
     every = list(dict.fromkeys(name for names in candidates for name in names))
     rows = example_rows(table, every, spread_rows(table, every, 2))
     return Question("columns", "Which columns contain the two texts?", options, why, rows, 0 if is_favored else None)
@@ -171,7 +142,7 @@ def ask_kind(
             answer = f"{answer}: {format_names(texts)}"
         elif text.endswith("be similar?") and kind == "labelled_texts":
             answer = "yes"
-        options.append(option(answer, kind, texts, target))
+        options.append(option(answer, kind=kind, columns=tuple(texts), target=target))
     target = next((name for _, _, name in readings if name), None)
     rows = example_rows(table, columns or roles.texts, spread_rows(table, columns or roles.texts), target)
     return Question("kind", text, tuple(options), why, rows, 0 if is_favored else None)

@@ -12,10 +12,10 @@ from ...i18n import _, join
 from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
-from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, option, rows_with_values
+from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, rows_with_values
 from .names import FINAL_LABEL, FIRST, TITLE, split_words
 from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
-from .roles import InferredSchema, Kind, Roles, SchemaOverrides, require_kind
+from .roles import InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
 from .scored_pairs import with_scale
 from .split_column import split_rows
 from .targets import CategoryTarget, find_categories
@@ -172,7 +172,7 @@ def _text_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     questions: tuple[Question, ...] = ()
     if rivals:
         names = [best.column, *rivals]
-        options = (*(option(name, target=name) for name in names), option("none of them: the texts have no category", "sentences"))
+        options = (*(option(name, target=name) for name in names), option("none of them: the texts have no category", kind="sentences"))
         wording, why = "Which column contains the categories of the texts?", "more than one column may contain them"
         questions = (Question("target", wording, options, why, rows_with_values(context.table, [text], names)),)
     elif not best.is_certain:

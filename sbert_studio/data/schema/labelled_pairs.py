@@ -12,7 +12,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ..findings import ExampleRow, Question
 from .evidence import ClassMean, ClassSeparation, Evidence
-from .hypotheses import EXPLICIT, SchemaContext, category_option, complete_rows, example_rows, option
+from .hypotheses import EXPLICIT, SchemaContext, category_option, complete_rows, example_rows
 from .labels import (
     BLANK,
     WordOrder,
@@ -27,7 +27,7 @@ from .labels import (
 )
 from .names import explained_reversal, is_distance_name, is_similarity_name, rate_target_name
 from .numbers import numbers_of
-from .roles import InferredSchema, Roles, format_names
+from .roles import InferredSchema, Roles, format_names, option
 
 _INFERENCE_NAMES = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _MOST_ORDERED, _MOST_NAMED = 12, 8

@@ -23,7 +23,6 @@ from .hypotheses import (
     ask_columns,
     ask_kind,
     category_option,
-    option,
     rows_with_values,
 )
 from .labelled_pairs import are_inference_texts, labelled_pairs
@@ -46,7 +45,7 @@ from .names import (
     rate_target_name,
     split_words,
 )
-from .roles import InferredSchema, Kind, Roles
+from .roles import InferredSchema, Kind, Roles, option
 from .scored_pairs import scored_pairs
 from .targets import PairTarget, find_pair_targets, reads_as_scores
 
@@ -310,7 +309,7 @@ def _ask_target(
         is_favored: whether name and evidence support the default, and nothing contradicts it.
     """
     options = [option(name, target=name) for name in names]
-    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", "positive_pairs"))
+    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", kind="positive_pairs"))
     if can_be_category:
         options.append(category_option(context.longest_text(texts), names[0]))
     text = "Which column contains the score or the label?"

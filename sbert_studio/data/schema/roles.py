@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -14,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from ...errors import StudioError
 from ...i18n import _, ngettext
 from ...serialization import JsonResult, doc
-from ..findings import Fix, Question
+from ..findings import Fix, Option, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -213,6 +214,34 @@ def format_names(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
+
+
+def format_flags(fields: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that set fields of :class:`SchemaOverrides`."""
+    words: list[str] = []
+    for name, value in fields.items():
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
+        else:
+            words += [f"--{name}", format_value(value)]
+    return words
+
+
+def option(answer: str, **fields: Any) -> Option:
+    """Return the answer to a question that sets fields of :class:`SchemaOverrides`; those that are None stay as they are."""
+    choice = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None}
+    return Option(answer, shlex.join(format_flags(choice)), choice)
+
+
+def format_value(value: Any) -> str:
+    """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
+    if isinstance(value, list | tuple) and not value:
+        return NO_ORDER
+    if isinstance(value, list | tuple):
+        if len(value) == 2 and all(isinstance(end, int | float) for end in value):
+            return format_scale(float(value[0]), float(value[1]))
+        return format_names([str(item) for item in value])
+    return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
 def parse_scale(text: str) -> tuple[float, float]:

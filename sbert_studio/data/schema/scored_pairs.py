@@ -11,7 +11,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ..findings import ExampleRow, Option, Question
 from .evidence import Evidence, RankCorrelation
-from .hypotheses import EXPLICIT, SchemaContext, complete_rows, example_rows, option
+from .hypotheses import EXPLICIT, SchemaContext, complete_rows, example_rows
 from .labels import find_classes
 from .names import explained_reversal, explained_scale, has_open_direction, is_distance_name, is_similarity_name, rate_target_name
 from .numbers import (
@@ -25,7 +25,7 @@ from .numbers import (
     parse_number,
     without_codes,
 )
-from .roles import InferredSchema, Roles
+from .roles import InferredSchema, Roles, option
 from .targets import find_means
 
 _BY_CHANCE = 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,11 +12,11 @@ from pydantic import computed_field
 from ...errors import StudioError
 from ...i18n import _, join, ngettext
 from ...serialization import Internal, JsonResult, doc
-from ..findings import Finding, Option, Question, Severity, count, drop_rows_fix
+from ..findings import Finding, Question, Severity, count, drop_rows_fix
 from .content import profile_table, quote_cells
 from .hypotheses import example_rows
 from .names import SPLIT_PARTS
-from .roles import SchemaOverrides
+from .roles import SchemaOverrides, option
 
 if TYPE_CHECKING:
     from ..loading.table import Table
@@ -103,8 +102,8 @@ class RowSplit(JsonResult):
         )
         why = _("it holds {cells} there instead of train, dev or test, which can be corrected in the file", cells=self._other_cells())
         options = (
-            Option("yes, and split by this column", f"--split {shlex.quote(self.column)}", {"split": self.column}),
-            Option("no, ignore this column", "--split ''", {"split": ""}),
+            option("yes, and split by this column", split=self.column),
+            option("no, ignore this column", split=""),
         )
         return Question("split", text, options, why, example_rows(self.table, texts, places[:3], self.column))
 
