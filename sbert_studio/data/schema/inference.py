@@ -14,11 +14,12 @@ from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
 from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, rows_with_values
 from .names import FINAL_LABEL, FIRST, TITLE, split_words
-from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
+from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs
 from .roles import InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
 from .scored_pairs import with_scale
 from .split_column import split_rows
 from .targets import CategoryTarget, find_categories
+from .triplets import specified_triplets, triplet_hypotheses
 
 if TYPE_CHECKING:
     from ..loading.table import Table
