@@ -88,9 +88,8 @@ def parse_overrides(
     """Return the format options set by the user."""
     from ..data.schema.roles import parse_overrides
 
-    return parse_overrides(
-        kind, columns, target, group, scale, order, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read, split=split
-    )
+    columns_of = {"kind": kind, "columns": columns, "target": target, "group": group, "scale": scale, "order": order, "split": split}
+    return parse_overrides(**columns_of, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read)
 
 
 def choose_model(studio: Studio, name: str | None, texts: Sequence[str] | Corpus | Table) -> str:

@@ -199,8 +199,9 @@ def train(
         if not is_main_process():
             return None
         studio.fine_tune.require_no_alarm(run.id)
-        accounts = studio.fine_tune.get_row_reports(run.id)
-    return _train_answer(run, None if run.model_path is None else str(out or run.model_path), accounts)
+        accounts, splits = studio.fine_tune.get_row_reports(run.id), studio.fine_tune.get_splits(run.id)
+    answer = _train_answer(run, None if run.model_path is None else str(out or run.model_path), accounts)
+    return Answer({**answer.data, "splits": splits}, answer.lines)
 
 
 def _train_answer(run: Run, model: str | None, accounts: dict[str, RowReport]) -> Answer:

@@ -181,10 +181,13 @@ def convert(examples: Examples, name: str) -> Examples:
     return CONVERSIONS[name][1](examples)
 
 
-def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
+def convert_to_table(examples: Examples, conversion: str, name: str, dev: Examples | None = None) -> Table:
     """Return the converted examples as a table called ``name``, with rows numbered from 2, as in a file with a header.
 
     The table's note lists the rows that could not be converted.
+
+    Args:
+        dev: the validation rows of the same file, converted separately; a column ``split`` distinguishes them.
     """
     converted = convert(examples, conversion)
     rows, total = find_unconverted_rows(examples, converted), len(set(examples.lines.tolist()))
@@ -201,8 +204,18 @@ def convert_to_table(examples: Examples, conversion: str, name: str) -> Table:
         )
     else:
         note = Finding("info", _("{message}; every row was converted", message=message))
-    table = examples_to_table(replace(converted, lines=np.arange(2, len(converted) + 2, dtype=np.int64)), name)
-    return replace(table, notes=(note,))
+    notes, parts = [note], [converted]
+    if dev is not None:
+        try:
+            parts.append(convert(dev, conversion))
+        except StudioError as error:
+            message = _("{rows} for validation cannot be converted: {reason}", rows=count(len(dev), "row"), reason=error.message)
+            notes.append(Finding("warning", message))
+    tables = [examples_to_table(part, name) for part in parts]
+    columns = {column: [cell for table in tables for cell in table.column(column)] for column in tables[0].columns}
+    if dev is not None:
+        columns["split"] = [cell for table, cell in zip(tables, ("train", "dev"), strict=False) for _line in table.lines]
+    return replace(table_from_columns(name, columns), notes=tuple(notes))
 
 
 def find_unconverted_rows(examples: Examples, converted: Examples) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..i18n import _, join, to_sentence, uncapitalize
 from ..settings import MULTILINGUAL_HUB_ID, MULTILINGUAL_MODEL
+from .schema.names import word_lists, word_set
 
 _SAMPLE_SIZE = 1_000
 _FEW_TEXTS = 20
@@ -39,19 +40,7 @@ _SCRIPT_NAMES = {
 }  # fmt: skip
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _WORD = re.compile(r"[^\W\d_]+")
-# Only words that distinguish these seven languages: "in", "a", "de" and the like occur in several of them.
-_COMMON_WORDS = {
-    code: frozenset(words.split())
-    for code, words in {
-        "en": "the of and to is that it was for are with this have from not you what how my can do when why does i your which there were",
-        "de": "der das und ist nicht ein eine mit für auf den von zu im ich sich wie dem auch wird sind bei oder aus wenn kann",
-        "fr": "le les des et est une dans pour qui pas sur du au je vous il elle ce sont avec mon par plus cette",
-        "es": "el los las y una es por para se del lo como pero su más está muy mi qué cuando hay puedo",
-        "it": "il di che è per sono gli della non con nel anche più mio questo alla ho dei come perché",
-        "pt": "os do da em um com não uma ao são mas você eu meu isso mais foi pelo está por quando",
-        "nl": "het een van dat niet op te zijn voor ik er aan ook maar mijn wordt heeft naar hoe deze",
-    }.items()
-}
+_COMMON_WORDS = {code: word_set(words) for code, words in word_lists("common").items()}
 
 
 @dataclass(frozen=True)

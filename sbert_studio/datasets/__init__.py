@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ..data.loading.content import Content
 from .base import DatasetLayout
-from .labelled_pairs import MRPC, NaturalLanguageInference
-from .labelled_texts import TREC, BinaryClassification, StanfordSentiment
+from .labelled import MRPC, TREC, BinaryClassification, NaturalLanguageInference, StanfordSentiment
 from .scored_pairs import SICK, ArgumentFacetSimilarity, SemEvalSTS, STSBenchmark, WikipediaSections
 
 LAYOUTS: tuple[DatasetLayout, ...] = (

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeVar, get_args
 
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
-from .text_files import BLANK, RowBuilder, detect_codec, encoding_note, read_unquoted, text_lines
+from .text_files import RowBuilder, detect_codec, encoding_note, read_unquoted, text_lines
 
 Split = Literal["train", "dev", "test", "all"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -126,10 +126,6 @@ class LineLayout(DatasetLayout):
     def _read_lines(self, path: Path, encoding: str | None, part: DatasetPart | None) -> Content:
         codec = encoding or detect_codec(path, self.fallbacks)
         rows = RowBuilder(*self.names)
-        rows.start_file(path)
-        for number, line in text_lines(path, codec):
-            if line.strip():
-                rows.add(number, *self.parse_line(path, number, line, part))
-            else:
-                rows.skip(number, BLANK)
+        for number, line in rows.each(path, text_lines(path, codec)):
+            rows.add(number, *self.parse_line(path, number, line, part))
         return rows.build(encoding_note(codec))

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,7 +18,6 @@ from ..errors import StudioError
 from ..i18n import _
 from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Part, Split
 from .text_files import (
-    BLANK,
     RowBuilder,
     comma_separated,
     detect_codec,
@@ -114,9 +114,8 @@ def _read_sts_subset(rows: RowBuilder, inputs: Path, gold: Path) -> None:
             "download both files again",
         )
     subset = _sts_subset(inputs)
-    rows.start_file(inputs)
-    for number, line in enumerate(pairs, start=1):
-        score = scores[number - 1].split("\t")[0].strip() if number <= len(scores) else ""
+    for number, (line, scored) in rows.each(inputs, enumerate(map(list, zip_longest(pairs, scores, fillvalue="")), start=1)):
+        score = scored.split("\t")[0].strip()
         cells = [cell.strip() for cell in line.split("\t")]
         if not score:
             rows.skip(number, "no gold score")
@@ -236,11 +235,8 @@ class SICK(DatasetLayout):
         columns = ["sentence_A", "sentence_B", "relatedness_score", label, "pair_ID"]
         has_splits = _SICK_SPLIT_COLUMN in header
         rows = RowBuilder(*_PAIR, "score", "label", "pair_id")
-        rows.start_file(path)
-        for number, cells in tab_separated(path, detect_codec(path), [*columns, _SICK_SPLIT_COLUMN] if has_splits else columns):
-            if not cells:
-                rows.skip(number, BLANK)
-                continue
+        lines = tab_separated(path, detect_codec(path), [*columns, _SICK_SPLIT_COLUMN] if has_splits else columns)
+        for number, cells in rows.each(path, lines):
             if has_splits and part.split != "all":
                 split = cells.pop().strip()
                 if split not in _SICK_SPLITS:
@@ -284,8 +280,7 @@ class ArgumentFacetSimilarity(DatasetLayout):
         for path in part.files:
             codec = detect_codec(path)
             notes += [note for note in encoding_note("cp1252" if codec == "latin-1" else codec) if note not in notes]
-            rows.start_file(path)
-            for number, cells in comma_separated(path, codec, _AFS_COLUMNS):
+            for number, cells in rows.each(path, comma_separated(path, codec, _AFS_COLUMNS)):
                 first, second, score = (" ".join(_repair_afs(cell, codec).split()) for cell in cells)
                 if not score:
                     rows.skip(number, "no gold score")
@@ -330,8 +325,8 @@ class WikipediaSections(DatasetLayout):
         """Return ``anchor, positive, negative, article, link``."""
         (path,) = part.files
         rows = RowBuilder("anchor", "positive", "negative", "article", "link")
-        rows.start_file(path)
-        for number, cells in comma_separated(path, detect_codec(path, ()), [(name,) for name in _TRIPLET_TEXTS], _TRIPLET_OTHERS):
+        lines = comma_separated(path, detect_codec(path, ()), [(name,) for name in _TRIPLET_TEXTS], _TRIPLET_OTHERS)
+        for number, cells in rows.each(path, lines):
             if all(cells[:3]):
                 rows.add(number, *cells)
             else:

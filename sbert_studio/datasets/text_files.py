@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ..data.cells import LONGEST_CELL
 from ..data.findings import Finding, Severity, count
@@ -14,8 +15,7 @@ from ..errors import StudioError, describe_rows
 from ..i18n import _
 from ..progress import checkpoint
 
-BLANK = "blank"
-"""Reason for skipping a blank line."""
+Line = TypeVar("Line", str, list[str])
 DOWNLOAD_AGAIN = "download the file again; it may have been opened and saved by another program"
 _CHECKPOINT_EVERY = 20_000  # lines
 _MAX_LINE_LENGTH = 1 << 25  # characters
@@ -123,15 +123,11 @@ def read_unquoted(path: Path, codec: str) -> Content | None:
     lines = text_lines(path, codec)
     names = next(lines, (0, ""))[1].split("\t")
     rows = RowBuilder(*names)
-    rows.start_file(path)
-    for number, line in lines:
+    for number, line in rows.each(path, lines):
         cells = line.split("\t")
-        if not line.strip():
-            rows.skip(number, BLANK)
-        elif len(cells) != len(names):
+        if len(cells) != len(names):
             return None
-        else:
-            rows.add(number, *cells)
+        rows.add(number, *cells)
     return rows.build(encoding_note(codec))
 
 
@@ -182,10 +178,15 @@ class RowBuilder:
         self._offsets: dict[str, int] = {}
         self._file, self._offset, self._last = "", 0, 0
 
-    def start_file(self, path: Path) -> None:
-        """Begin the next file; subsequent line numbers refer to it."""
+    def each(self, path: Path, lines: Iterable[tuple[int, Line]]) -> Iterator[tuple[int, Line]]:
+        """Begin the next file, whose lines are numbered from 1, and yield those that are not blank: texts, or lists of cells."""
         self._file, self._offset = path.name, self._last
         self._offsets[path.name] = self._last
+        for number, line in lines:
+            if line.strip() if isinstance(line, str) else line:
+                yield number, line
+            else:
+                self.skip(number, "blank")
 
     def add(self, line: int, *cells: str) -> None:
         self._last = self._offset + line
@@ -206,7 +207,7 @@ class RowBuilder:
     def _findings(self) -> Iterator[Finding]:
         for (reason, file), lines in self._skipped.items():
             offset = self._offsets[file]
-            severity: Severity = "info" if reason == BLANK else "warning"
+            severity: Severity = "info" if reason == "blank" else "warning"
             message = _("{lines} of {file} skipped: {reason}", lines=count(len(lines), "line"), file=file, reason=reason)
             if offset:
                 message += f" ({describe_rows(lines).replace('row', 'line', 1)} of that file)"

@@ -232,7 +232,7 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
 
     files = RunFiles(folder)
     examples, dev = files.examples()
-    with_options = partial(add_alarm_options, roles=files.roles(), is_dev_file=dev is not None)
+    with_options = partial(add_alarm_options, roles=files.roles(), is_dev_file="dev" in files.source())
 
     def emit_with_options(event: Event) -> None:
         emit(replace(event, question=with_options(event.question)) if isinstance(event, Asks) else event)

@@ -15,6 +15,7 @@ from ..data.examples import Examples, build_examples, read_examples, write_examp
 from ..data.loading.table import Table, read_table
 from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
+from ..data.schema.split_column import split_rows
 from ..errors import StudioError
 from ..i18n import _
 from ..models.io.digests import cached_digest
@@ -66,13 +67,19 @@ class RunFiles:
         reasons: Sequence[str] = (),
         plan: Mapping[str, Any] | None = None,
         pins: TrackedExamples | None = None,
+        own_dev: Examples | None = None,
     ) -> None:
-        """Copy the data files ``data`` and optionally ``dev`` and ``first``, and write the rest; each file is complete or absent."""
+        """Copy the data files ``data`` and optionally ``dev`` and ``first``, and write the rest; each file is complete or absent.
+
+        ``own_dev`` are the rows of the training file that a column assigns to validation.
+        """
         source: dict[str, Any] = {}
         for part, file in files.items():
             read = {name: value for name, value in file.read.items() if value is not None}
             source[part] = {**self._copy(file.file, part), **({"read": read} if read and isinstance(file.file, Path) else {})}
             write_examples(file.examples, self.folder / _ROWS[part])
+        if own_dev is not None:
+            write_examples(own_dev, self.folder / _ROWS["dev"])
         write_json(self.folder / "source.json", source)
         write_json(self.folder / "roles.json", files["data"].roles.to_json())
         if "first" in files:
@@ -121,17 +128,21 @@ class RunFiles:
         return TrackedExamples.from_json(found) if isinstance(found, dict) else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
-        return self._rows("data"), self._rows("dev") if "dev" in self.source() else None
+        has_dev = "dev" in self.source() or (self.folder / _ROWS["dev"]).is_file()
+        return self._rows("data"), self._rows("dev") if has_dev else None
 
     def first(self) -> Examples | None:
         return self._rows("first") if "first" in self.source() else None
 
     def training_texts(self) -> list[tuple[tuple[str, ...], set[tuple[str, ...]]]]:
-        """Return, for each training file, its text columns and the texts of every row in these columns, as written in the cells."""
+        """Return, for each training file, its text columns and the texts of every row in these columns, as written in the cells.
+
+        Rows that a column assigns to validation or test are not among them.
+        """
         source, found = self.source(), []
         for part in [part for part in ("data", "first") if part in source]:
-            roles, table = self._roles(part), self._table(source[part])
-            found.append((roles.texts, set(zip(*(table.column(name) for name in roles.texts), strict=True))))
+            table, names = self._training_rows(part), self._roles(part).texts
+            found.append((names, set(zip(*(table.column(name) for name in names), strict=True))))
         return found
 
     def first_roles(self) -> Roles:
@@ -144,8 +155,14 @@ class RunFiles:
         path = self.folder / _ROWS[part]
         if path.is_file():
             return read_examples(path)
-        table = self._table(self.source()[part])
-        return (build_dev_examples if part == "dev" else build_examples)(table, self._roles(part))[0]
+        if part == "dev":
+            return build_dev_examples(self._table(self.source()[part]), self._roles(part))[0]
+        return build_examples(self._training_rows(part), self._roles(part))[0]
+
+    def _training_rows(self, part: str) -> Table:
+        table, roles = self._table(self.source()[part]), self._roles(part)
+        split = split_rows(table, roles.split) if roles.split else None
+        return table if split is None else split.select("train")
 
     def _table(self, entry: dict[str, Any]) -> Table:
         path = self.folder / entry["file"]

@@ -177,14 +177,21 @@ class DataService(Service):
         model: str,
         loss: str | None = None,
         progress: Progress | None = None,
+        *,
+        uses_own_dev: bool = True,
     ) -> Diagnosis:
-        """Diagnose a table. ``loss`` decides between scores and labels if the table has both."""
+        """Diagnose a table.
+
+        Args:
+            loss: decides between scores and labels if the table has both.
+            uses_own_dev: use the validation rows of a table with a column of parts, unless there is a table ``dev``.
+        """
         from ..data.doctor.diagnosis import diagnose
 
         kinds = self.kinds_of_loss(loss)
         if model.casefold() == NO_MODEL:
             reading = overrides if isinstance(overrides, Roles) else infer_schema(table, overrides, kinds)
-            return diagnose(table, reading, dev, progress=progress)
+            return _with_group_findings(diagnose(table, reading, dev, progress=progress, uses_own_dev=uses_own_dev), overrides)
         encoder = None if self.catalog.is_cross_encoder(model) else self.catalog.load_vector_encoder(model)
         counts, max_length = None, None
         if encoder is not None and encoder.tokens is not None:
@@ -201,8 +208,9 @@ class DataService(Service):
             multilingual=self.languages.multilingual,
             similar=similar,
             progress=progress,
+            uses_own_dev=uses_own_dev,
         )
-        return found.with_finding("info", note) if note else found
+        return _with_group_findings(found.with_finding("info", note) if note else found, overrides)
 
     def _similarity_evidence(self, table: Table, model: str, encoder: Encoder | None) -> tuple[SimilarityFunction, str]:
         """Return the similarity used as evidence of column meaning, and a note if it is not that of the model.
@@ -271,7 +279,7 @@ class DataService(Service):
         found = self.check(table, overrides=overrides, model=model)
         if found.questions:
             raise OpenQuestionsError.of_file(table.name, found.questions)
-        return convert_to_table(found.examples, name, table.name)
+        return convert_to_table(found.examples, name, table.name, found.dev_examples)
 
     def fix(self, path: str | Path | Table, fixes: Fix | Iterable[Fix]) -> Table:
         """Apply fixes in order."""
@@ -281,6 +289,14 @@ class DataService(Service):
         for fix in [fixes] if isinstance(fixes, Fix) else fixes:
             table = apply_fix(table, fix)
         return table
+
+
+def _with_group_findings(diagnosis: Diagnosis, overrides: Roles | SchemaOverrides | None) -> Diagnosis:
+    """Report groups with rows in several parts of a split: a warning if the user chose their column, which may hold topics otherwise."""
+    if diagnosis.split is None or diagnosis.roles.group is None:
+        return diagnosis
+    is_chosen = overrides is not None and overrides.group is not None
+    return diagnosis.with_findings(*diagnosis.split.report_groups(diagnosis.roles.group, "warning" if is_chosen else "info"))
 
 
 def existing_folder(path: str | Path) -> Path | None:

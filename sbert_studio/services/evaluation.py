@@ -14,8 +14,9 @@ from ..data.loading.hub import is_hub_address
 from ..data.loading.table import Table
 from ..data.samples import list_samples
 from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
-from ..data.schema.inference import find_split_column, infer_schema, tables_by_split
+from ..data.schema.inference import infer_schema
 from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.schema.split_column import RowSplit, SplitPart, find_split, split_rows
 from ..datasets.search import OfficialSplits, find_datasets, find_official_splits
 from ..datasets.suites import SUITES, FoundPart, MissingPart, Suite, expand_suite, find_parts, get_suite
 from ..errors import StudioError
@@ -243,9 +244,8 @@ class EvaluationService(Service):
         roles = inputs.roles
         if roles is None:
             roles, notes = _infer_roles(table, task, overrides, encoders.similar)
-        split = roles.split if roles is not None else find_split_column(table, overrides)
-        if split and by_split and inputs.known is None and inputs.roles is None:
-            table, split_note = _test_part(table, split)
+        if by_split and inputs.known is None and inputs.roles is None and (split := _find_split(table, roles, overrides)):
+            table, split_note = _test_part(split)
             notes = [*notes, *split_note]
         chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)
@@ -304,15 +304,25 @@ def reading_notes(table: Table) -> list[str]:
     return [note.describe() for note in table.notes if note.severity != "info"]
 
 
-def _test_part(table: Table, column: str) -> tuple[Table, tuple[str, ...]]:
+def _find_split(table: Table, roles: Roles | None, overrides: SchemaOverrides | None) -> RowSplit | None:
+    """Return the parts of the rows, asking about rows of no part where no schema was inferred, which asks itself."""
+    if roles is not None:
+        return split_rows(table, roles.split) if roles.split else None
+    split, overrides = find_split(table, overrides), overrides or SchemaOverrides()
+    question = split.question(find_text_columns(table)[:1]) if split and overrides.split is None and not overrides.as_read else None
+    if question is not None:
+        raise OpenQuestionsError.of_file(table.name, [question])
+    return split
+
+
+def _test_part(split: RowSplit) -> tuple[Table, tuple[str, ...]]:
     """Return the rows of the test split, else of the validation split, with a note; the whole table without either."""
-    parts = tables_by_split(table, column)
-    part = parts.get("test") or parts.get("dev")
-    if part is None:
-        return table, ()
-    name = "test" if "test" in parts else "validation"
-    values = {"rows": f"{len(part):,}", "total": f"{len(table):,}", "part": name, "column": repr(column)}
-    return part, (_("only the {part} rows by the column {column} are evaluated: {rows} of {total}", **values),)
+    part: SplitPart = "test" if split.has("test") else "dev"
+    rows, total = split.count(part), len(split.table)
+    if rows in (0, total):
+        return split.table, ()
+    values = {"rows": f"{rows:,}", "total": f"{total:,}", "part": "test" if part == "test" else "validation", "column": repr(split.column)}
+    return split.select(part), (_("only the {part} rows by the column {column} are evaluated: {rows} of {total}", **values),)
 
 
 def _infer_roles(

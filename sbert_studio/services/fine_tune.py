@@ -174,6 +174,10 @@ class FineTuneService(Service):
         """Return the use of every row of a run's files, with held-out rows separately; empty for runs of earlier versions."""
         return run_row_reports(self.store.get(run_id), self._files(run_id))
 
+    def get_splits(self, run_id: str) -> dict[str, Any]:
+        """Return the column that assigns the rows of each file to parts, and the number of rows of each part."""
+        return dict(self._files(run_id).plan().get("splits") or {})
+
     # Change, export and delete finished runs
 
     def get_question(self, run_id: str) -> Question | None:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from ..data.examples import Examples
 from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..data.loading.table import Table
-from ..data.schema.inference import SplitPart, find_split_column, tables_by_split
-from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.schema.roles import Roles, SchemaOverrides, parse_fields
 from ..errors import StudioError
-from ..i18n import _, join, ngettext, to_sentence
+from ..i18n import _, to_sentence
 from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
 from ..models.similarity import TITLES
 from ..progress import Progress
 from ..registry import parse_params
 from .data import DataService, existing_file, existing_folder
-from .questions import for_first_stage, overrides_from_json, parse_overrides
+from .questions import for_first_stage, overrides_from_json
 from .resources import Resources, Service
 from .results import TrainingForecast
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest
@@ -76,30 +75,21 @@ class TrainingPlanner(Service):
         model, model_reason = self._choose_model(request, table)
         if model_reason:
             request = replace(request, model=model)
-        dev_source: Path | str | Table | None = request.dev
-        whole, parts = table, _split_table(table, overrides, before)
-        if parts:
-            table = source = parts["train"]
-            if (
-                dev_source is not None
-                or any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
-                or settings.get("judge") == "folds"
-            ):
-                parts.pop("dev", None)  # the user evaluates the model separately
-            dev_source = parts.get("dev") or dev_source
-        dev_table = None if dev_source is None else self._read(dev_source, overrides, before.dev if before else None, read_progress)
+        dev_table = None if request.dev is None else self._read(request.dev, overrides, before.dev if before else None, read_progress)
         diagnosis = before.diagnosis if before and self._has_same_rows(before, table, dev_table, overrides, model, settings) else None
         if diagnosis is None:
-            diagnosis = self._data.diagnose(table, overrides, dev_table, model, settings.get("loss"), check_progress)
+            diagnosis = self._data.diagnose(
+                table, overrides, dev_table, model, settings.get("loss"), check_progress, uses_own_dev=_uses_own_dev(settings)
+            )
         data = _plan_file(source, table, overrides, diagnosis)
         dev, held_out, held_account = None, diagnosis.dev_examples, diagnosis.dev_account
-        if dev_source is not None and dev_table is not None and held_out is not None and held_account is not None:
-            dev = replace(_plan_file(dev_source, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
+        if request.dev is not None and dev_table is not None and held_out is not None and held_account is not None:
+            dev = replace(_plan_file(request.dev, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
         advice = self._advise(diagnosis.examples, model, settings)
         spec = advice.spec
         column_reason = to_sentence(diagnosis.roles.note) if diagnosis.roles.note else ""
         model_notes = self._describe_model(diagnosis.roles, model, spec)
-        split_reason = _describe_split(parts, whole, overrides) if parts else ""
+        split_reason = _describe_split(diagnosis, uses_dev=dev_table is None and _uses_own_dev(settings))
         reasons = (*filter(None, (column_reason, split_reason, model_reason, *model_notes)), *advice.reasons)
         first = earlier = None
         if request.first is not None:
@@ -107,8 +97,9 @@ class TrainingPlanner(Service):
             shared: dict[str, Any] = {name: settings[name] for name in SHAPE if name in settings}
             stage = self._advise(earlier.examples, model, {**shared, **first_settings})
             spec = spec.replace(first=stage.spec.to_json())
-            reasons = (*(_("First stage: {reason}", reason=reason) for reason in stage.reasons), *reasons)
-        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons, whole if parts else None)
+            first_reasons = (*filter(None, [_describe_split(earlier, uses_dev=False)]), *stage.reasons)
+            reasons = (*(_("First stage: {reason}", reason=reason) for reason in first_reasons), *reasons)
+        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
         """Estimate time and memory of a run from a few seconds of trial steps; no model is kept."""
@@ -117,7 +108,7 @@ class TrainingPlanner(Service):
         from ..training.spec import TrainSpec
 
         plan = self.require_trainable(plan)
-        dev = plan.dev.examples if plan.dev else None
+        dev = plan.dev_examples
 
         def run() -> Estimate:
             found = estimate_run(plan.spec, plan.examples, encoder=create_model(self.catalog, plan.spec, plan.examples), dev=dev)
@@ -126,7 +117,7 @@ class TrainingPlanner(Service):
             stage, earlier = TrainSpec.from_json(plan.spec.first).replace(model=plan.spec.model, dev_fraction=0), plan.first.examples
             return estimate_run(stage, earlier, encoder=create_model(self.catalog, stage, earlier)) + found
 
-        return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts)
+        return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts, plan.splits)
 
     def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
         """Return the plan (of a request).
@@ -182,7 +173,8 @@ class TrainingPlanner(Service):
         kinds = self._data.kinds_of_loss(loss)
         is_same_kind = known_loss == loss or (before.roles.kind in kinds if kinds else known_loss is None)
         is_same_file = before.table is table and known_dev is dev_table and before.data.choices == overrides
-        return is_same_file and known_model == model and is_same_kind
+        is_same_evaluation = _uses_own_dev(before.request.overrides) == _uses_own_dev(settings)
+        return is_same_file and known_model == model and is_same_kind and is_same_evaluation
 
     def _plan_first_stage(
         self,
@@ -198,7 +190,7 @@ class TrainingPlanner(Service):
         table = self._read(source, overrides, known, progress)
         diagnosis = before.earlier if before and known and known.table is table and known.choices == overrides else None
         if diagnosis is None:
-            diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("loss"))
+            diagnosis = self._data.diagnose(table, overrides, None, model, settings.get("loss"), uses_own_dev=False)
             diagnosis = replace(diagnosis, questions=tuple(map(for_first_stage, diagnosis.questions)))
         return _plan_file(source, table, overrides, diagnosis), diagnosis
 
@@ -251,26 +243,13 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
     return PlanFile(source, table, overrides, diagnosis.roles, diagnosis.examples, diagnosis.account)
 
 
-def _split_table(table: Table, overrides: SchemaOverrides, before: TrainPlan | None) -> dict[SplitPart, Table]:
-    """Return the splits of a table with a train, dev and test column; empty without one."""
-    if before is not None and before.whole is table and before.data.choices == overrides:
-        return {"train": before.data.table, **({"dev": before.dev.table} if before.dev else {})}
-    name = find_split_column(table, overrides)
-    parts = tables_by_split(table, name) if name else {}
-    return parts if "train" in parts and len(parts) > 1 else {}
+def _uses_own_dev(settings: Mapping[str, Any]) -> bool:
+    """Return False if the run is evaluated in another way than on the validation rows of its file."""
+    return settings.get("judge") != "folds" and not any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
 
 
-def _describe_split(parts: Mapping[SplitPart, Table], whole: Table, overrides: SchemaOverrides) -> str:
-    name = find_split_column(whole, overrides) or ""
-    train, dev = len(parts["train"]), len(parts["dev"]) if "dev" in parts else 0
-    text = _(
-        "Split by the column {column}: {train} rows for training, {dev} for validation.",
-        column=repr(name),
-        train=f"{train:,}",
-        dev=f"{dev:,}",
-    )
-    left = len(whole) - train - dev
-    return join(" ", [text, ngettext("{n} other row is not used.", "{n} other rows are not used.", left)]) if left else text
+def _describe_split(diagnosis: Diagnosis, *, uses_dev: bool) -> str:
+    return "" if diagnosis.split is None else to_sentence(diagnosis.split.describe(uses_dev=uses_dev))
 
 
 def _file_overrides(overrides: SchemaOverrides | None, more: Mapping[str, Any] | None = None) -> SchemaOverrides:
@@ -292,4 +271,4 @@ def _split_by_stage(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
         bare = name.removeprefix(FIRST_STAGE_PREFIX)
         target = settings if bare == name else file if bare in file_fields else first
         target[bare] = value
-    return settings, first, parse_overrides(file)
+    return settings, first, parse_fields(file)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from ..data.findings import ExampleRow, Option, Question
-from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_names, format_scale, parse_columns, parse_order, parse_scale
+from ..data.schema.roles import NO_ORDER, SchemaOverrides, format_value
 from ..errors import StudioError, describe_rows
 from ..i18n import _, join
 
-_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TEXTS = 60  # maximum characters of a row's text per line
 
 
@@ -104,42 +103,12 @@ def _first_option(option: Option) -> Option:
     return replace(option, flag=flag, choice=choice)
 
 
-def format_value(value: Any) -> str:
-    """Format a value as users type it: comma-separated names, a scale as ``0-5``."""
-    if isinstance(value, list | tuple) and not value:
-        return NO_ORDER
-    if isinstance(value, list | tuple):
-        if len(value) == 2 and all(isinstance(end, int | float) for end in value):
-            return format_scale(float(value[0]), float(value[1]))
-        return format_names([str(item) for item in value])
-    return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
-
-
-def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse typed values: comma-separated names, a scale such as ``0-5``."""
-    parsers: dict[str, Callable[[str], Any]] = {
-        "columns": parse_columns,
-        "order": parse_order,
-        "scale": parse_scale,
-        "kind": lambda text: text.strip().replace("-", "_"),
-        "header": _parse_yes_no,
-    }
-    return {name: parsers[name](value) if isinstance(value, str) and name in parsers else value for name, value in values.items()}
-
-
-def _parse_yes_no(text: str) -> bool:
-    word = text.strip().lower()
-    if word not in _YES + _NO:
-        raise StudioError(_("header is {text}", text=repr(text)), "say yes where the first row names the columns, and no where it does not")
-    return word in _YES
-
-
 def describe_answers(question: Question) -> str:
     """Return the answers as API arguments: ``answer with order="no,yes" (yes) or …, or go on with as_read=true``."""
     answers = (
         _(
             "{items} ({answer})",
-            items=" and ".join(f'{name}="{format_value(value)}"' for name, value in option.choice.items()),
+            items=" and ".join(f'{name}="{format_value(value) or NO_ORDER}"' for name, value in option.choice.items()),
             answer=option.answer,
         )
         for option in question.options

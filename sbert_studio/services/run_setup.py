@@ -9,9 +9,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _
 from ..runs.run import Run, new_run_id, utc_now
@@ -153,7 +154,7 @@ def new_run(plan: TrainPlan) -> Run:
     return Run(
         id=new_run_id(),
         owner=request.owner,
-        name=(request.name or file_name(plan.table.name).rsplit(".", 1)[0]).encode("utf-8", "replace").decode("utf-8"),
+        name=(request.name or default_run_name(plan.table.name)).encode("utf-8", "replace").decode("utf-8"),
         status="queued",
         created=utc_now(),
         model=spec.model,
@@ -161,18 +162,26 @@ def new_run(plan: TrainPlan) -> Run:
         method=spec.method,
         spec=spec.to_json(),
         rows=len(plan.examples),
-        dev_rows=0 if plan.dev is None else len(plan.dev.examples),
+        dev_rows=0 if plan.dev_examples is None else len(plan.dev_examples),
     )
+
+
+def default_run_name(file: str) -> str:
+    """Return the name of a file without the suffixes of its format and compression."""
+    stem = PurePath(file_name(file)).stem
+    while PurePath(stem).suffix.lower() in SUFFIXES:
+        stem = PurePath(stem).stem
+    return stem
 
 
 def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
     """Write all input files of the run to its folder."""
     given = {part: _run_file(source) for part, source in plan.sources.items()}
-    if plan.first is not None and plan.dev is not None:
-        given["first"] = replace(given["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev.examples))
+    if plan.first is not None and plan.dev_examples is not None:
+        given["first"] = replace(given["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev_examples))
     reasons = (*describe_row_reports({part: file.account for part, file in given.items()}), *plan.reasons)
     pins = None if plan.request.pins is None else plan.request.pins.with_texts(plan.examples)
-    files.write(plan.spec, given, reasons, _plan_record(plan), pins)
+    files.write(plan.spec, given, reasons, _plan_record(plan), pins, own_dev=None if plan.dev else plan.dev_examples)
 
 
 def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None) -> None:
@@ -214,7 +223,8 @@ def _plan_record(plan: TrainPlan) -> dict[str, Any]:
         "answered": [one.to_json() for one in request.answered],
         "as_read": [question.to_json() for question in plan.questions],
         "findings": findings,
-        "digests": {part: source.examples.digest for part, source in plan.sources.items()},
+        "splits": {part: split.to_json() for part, split in plan.splits.items()},
+        "digests": plan.digests,
     }
 
 

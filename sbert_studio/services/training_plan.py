@@ -13,6 +13,7 @@ from ..data.findings import Question
 from ..data.loading.table import Table
 from ..data.row_report import SHARES_HELD_OUT_TEXT, RowReport
 from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.schema.split_column import RowSplit
 from ..data.split import find_leaks
 from ..errors import StudioError
 from ..i18n import _, uncapitalize
@@ -92,15 +93,13 @@ class PlanFile:
 
 @dataclass(frozen=True, eq=False)
 class TrainPlan:
-    """Everything that determines a run.
+    """All that determines a run.
 
     Attributes:
         data, dev, first: the files. ``dev`` is ``None`` if none was given or it is unusable.
-        diagnosis: diagnosis of the training file.
-        earlier: diagnosis of the first stage's file.
+        diagnosis: diagnosis of the training file; ``earlier`` is that of the first stage's file.
         spec: the settings, including those of the first stage.
         reasons: one sentence for each choice.
-        whole: the table before it was split by a column of train, dev and test parts; ``None`` if it was not split.
     """
 
     request: TrainRequest
@@ -111,7 +110,6 @@ class TrainPlan:
     earlier: Diagnosis | None
     spec: TrainSpec
     reasons: tuple[str, ...]
-    whole: Table | None = None
 
     @property
     def table(self) -> Table:
@@ -127,6 +125,23 @@ class TrainPlan:
     def examples(self) -> Examples:
         """Usable rows of the training file."""
         return self.data.examples
+
+    @property
+    def dev_examples(self) -> Examples | None:
+        """Usable rows of the validation file, or of the validation part of the training file."""
+        return self.diagnosis.dev_examples
+
+    @property
+    def splits(self) -> dict[str, RowSplit]:
+        """Parts to which a column of a file assigns its rows, by file: ``data`` and ``first``."""
+        found = {"data": self.diagnosis.split, "first": self.earlier.split if self.earlier else None}
+        return {name: split for name, split in found.items() if split is not None}
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digests of the examples, by part."""
+        parts = {name: source.examples for name, source in self.sources.items()}
+        return {name: one.digest for name, one in {**parts, "dev": self.dev_examples}.items() if one is not None}
 
     @property
     def sources(self) -> dict[str, PlanFile]:
@@ -169,7 +184,7 @@ class TrainPlan:
             raise OpenQuestionsError.of_file(self.table.name, self.questions)
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``spec, reasons, kind, certain, questions, roles, accounts, digests`` as plain data."""
+        """Return ``spec, reasons, kind, certain, questions, roles, splits, accounts, digests`` as plain data."""
         return {
             "spec": self.spec.to_json(),
             "reasons": list(self.reasons),
@@ -178,7 +193,8 @@ class TrainPlan:
             "questions": [question.to_json() for question in self.questions],
             "roles": self.roles.to_json(),
             "accounts": {name: account.to_json() for name, account in self.accounts.items()},
-            "digests": {name: source.examples.digest for name, source in self.sources.items()},
+            "splits": {name: split.to_json() for name, split in self.splits.items()},
+            "digests": self.digests,
         }
 
 

@@ -23,7 +23,6 @@ from ..serialization import JsonResult, doc
 from ..services import Studio
 from ..services.leaderboard import LOCAL_OWNER
 from ..services.questions import OpenQuestionsError, describe_answers
-from ..services.questions import parse_overrides as typed
 from ..services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
 from ..services.topic_report import TopicReport, make_topic_report
 from ..services.training_plan import TrainRequest
@@ -50,6 +49,7 @@ _ARGUMENTS = """\
         encoding: codec, such as utf-8 or gb18030.
         delimiter: between two cells, such as ; or tab.
         header: yes or no: whether the first row contains the column names.
+        split: the column that assigns rows to train, dev and test; none to ignore it.
 """
 _AS_READ = "        as_read: accept an uncertain detection; otherwise the question and its answers are returned as an error.\n"
 
@@ -119,11 +119,12 @@ def _overrides(
     encoding: str = "",
     delimiter: str = "",
     header: str = "",
+    split: str = "",
     as_read: bool = False,
 ) -> SchemaOverrides:
-    values = [value or None for value in (kind, columns, target, group, scale, order)]
-    first_row = typed({"header": header})["header"] if header else None
-    return parse_overrides(*values, encoding=encoding or None, delimiter=delimiter or None, header=first_row, as_read=bool(as_read))
+    typed = {"kind": kind, "columns": columns, "target": target, "group": group, "scale": scale, "order": order}
+    typed |= {"encoding": encoding, "delimiter": delimiter, "header": header, "split": split}
+    return parse_overrides(as_read=bool(as_read), **{name: value or None for name, value in typed.items()})
 
 
 def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:

@@ -20,6 +20,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.runs.files import RunFiles
 from sbert_studio.services import OpenQuestionsError, Studio, TrainRequest
 from sbert_studio.services.data import DataService
+from sbert_studio.services.run_setup import default_run_name
 from sbert_studio.services.training_plan import TrainPlan
 
 WHICH_WAY = Question(
@@ -274,17 +275,29 @@ def write_split(path: Path) -> Path:
 def test_a_split_column_assigns_rows_to_training_validation_and_test(studio: Studio, tmp_path: Path) -> None:
     path = write_split(tmp_path / "pairs.csv")
     plan = studio.planner.plan(TrainRequest(path, overrides=brief()))
-    assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 12)
+    assert plan.dev_examples is not None and (len(plan.examples), len(plan.dev_examples)) == (36, 12)
     assert plan.examples.lines.tolist() == [row for row in range(2, 62) if (row - 2) % 5 < 3]
-    assert any("36 rows for training, 12 for validation. 12 other rows are not used." in reason for reason in plan.reasons)
+    assert any("36 rows for training, 12 for validation; 12 test rows are not used." in reason for reason in plan.reasons)
+    assert plan.roles.split == "split" and plan.to_json()["roles"]["split"] == "split"
+    assert plan.to_json()["splits"] == {"data": {"column": "split", "train": 36, "dev": 12, "test": 12, "other": 0}}
+    assert studio.planner.estimate(plan).to_json()["splits"] == plan.to_json()["splits"]
     table = studio.data.read_table(path)
     plan = studio.planner.plan(TrainRequest(path, overrides=brief()), table=table)
     again = studio.planner.plan(TrainRequest(path, overrides=brief(learning_rate=1e-4)), plan, table=table)
     assert again.diagnosis is plan.diagnosis, "another learning rate reads and checks no rows again"
     done = studio.fine_tune.train(TrainRequest(path, overrides=brief()))
-    assert (done.rows, done.dev_rows) == (36, 12)
+    assert (done.rows, done.dev_rows, done.name) == (36, 12, "pairs")
+    account = studio.fine_tune.get_row_reports(done.id)["data"]
+    assert (account.read, account.used, account.held_out, account.skipped) == (60, 36, 12, 12)
+    ((_columns, trained),) = RunFiles(studio.workspace.run(done.id)).training_texts()
+    parts = zip(*(table.column(name) for name in ("sentence1", "sentence2", "split")), strict=True)
+    assert trained == {(a, b) for a, b, part in parts if part == "train"}
+    (studio.workspace.run(done.id) / "learned.parquet").unlink()
+    assert len(RunFiles(studio.workspace.run(done.id)).examples()[0]) == 36
+    with zipfile.ZipFile(studio.fine_tune.export(done.id).path) as archive:
+        assert "train pairs.csv --kind" in (card := archive.read("pairs/README.md").decode()) and "--split split" in card
     whole = studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split=""), overrides=brief()))
-    assert whole.dev is None and len(whole.examples) == 60
+    assert whole.dev_examples is None and len(whole.examples) == 60
     report = studio.evaluation.evaluate(None, path)
     assert report.rows == 12 and any("only the test rows" in note for note in report.notes)
     assert studio.evaluation.evaluate(None, path, overrides=SchemaOverrides(split="")).rows == 60
@@ -297,7 +310,8 @@ def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studi
     plan = studio.planner.plan(TrainRequest(path, dev=dev, overrides=brief()))
     assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 20)
     plan = studio.planner.plan(TrainRequest(path, overrides=brief(folds=3)))
-    assert plan.dev is None and len(plan.examples) == 36
+    assert plan.dev_examples is None and len(plan.examples) == 36
+    assert any("12 validation rows are not used; 12 test rows are not used." in reason for reason in plan.reasons)
     with pytest.raises(StudioError, match="does not assign rows to parts"):
         studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="score"), overrides=brief()))
     texts = tmp_path / "texts.csv"
@@ -307,3 +321,60 @@ def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studi
     ]
     texts.write_text("\n".join(["text,category,split", *rows]), encoding="utf-8")
     assert studio.evaluation.evaluate(None, texts, task="categories").rows == 40
+
+
+def test_a_run_of_a_file_with_parts_is_resumed_with_the_same_file(studio: Studio, tmp_path: Path) -> None:
+    path = write_split(tmp_path / "pairs.csv")
+    steps = iter([False, False, True])
+    run = studio.fine_tune.train(TrainRequest(path, overrides=quick()), should_stop=lambda: next(steps, True))
+    assert run.status == "stopped"
+    resumed = studio.fine_tune.resume(run.id, TrainRequest(path))
+    assert (resumed.status, resumed.rows, resumed.dev_rows) == ("finished", 36, 12)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("a.b.csv", "a.b"), ("pairs.tsv.gz", "pairs"), ("x.train.jsonl", "x.train"), ("notes", "notes")]
+)
+def test_a_run_is_named_after_its_file_by_default(file: str, name: str) -> None:
+    assert default_run_name(file) == name
+
+
+def test_the_first_stage_is_split_by_its_own_column(studio: Studio, tmp_path: Path) -> None:
+    path, first = write_pairs(tmp_path / "pairs.csv"), write_split(tmp_path / "first.csv")
+    plan = studio.planner.plan(TrainRequest(path, first=first, overrides=brief()))
+    assert plan.first is not None and len(plan.first.examples) == 36 and plan.first.roles.split == "split"
+    assert any(
+        reason.startswith("First stage: Split by the column 'split': 36 rows") and "12 validation rows are not used" in reason
+        for reason in plan.reasons
+    )
+    assert plan.to_json()["splits"] == {"first": {"column": "split", "train": 36, "dev": 12, "test": 12, "other": 0}}
+    run = studio.fine_tune.train(plan)
+    files = RunFiles(studio.workspace.run(run.id))
+    stored = files.first()
+    assert stored is not None and len(stored) == 36 and len(files.training_texts()[1][1]) == 36
+    whole = studio.planner.plan(TrainRequest(path, first=first, overrides=brief(**{"first.split": ""})))
+    assert whole.first is not None and len(whole.first.examples) == 60
+
+
+def test_a_row_of_no_part_is_asked_about_before_training_and_evaluation(studio: Studio, tmp_path: Path) -> None:
+    path = write_split(tmp_path / "pairs.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[4] = lines[4].replace("validation", "validaton")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(OpenQuestionsError) as caught:
+        studio.fine_tune.submit(TrainRequest(path, overrides=brief()))
+    assert caught.value.rows == (5,) and "--split split" in caught.value.hint and "validaton" in caught.value.questions[0].why
+    assert studio.fine_tune.list_runs() == []
+    with pytest.raises(OpenQuestionsError, match="'split'"):
+        studio.evaluation.evaluate(None, path)
+    plan = studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="split"), overrides=brief()))
+    assert plan.certain and plan.dev_examples is not None and (len(plan.examples), len(plan.dev_examples)) == (36, 11)
+
+
+def test_groups_in_several_parts_are_a_warning_if_the_user_chose_them(studio: Studio, tmp_path: Path) -> None:
+    path = write_split(tmp_path / "pairs.csv")
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([f"{header},doc", *(f"{row},d{number // 6}" for number, row in enumerate(rows))]), encoding="utf-8")
+    found = studio.data.check(path, overrides=SchemaOverrides(group="doc"))
+    (finding,) = (one for one in found.findings if "of the column 'doc'" in one.message)
+    assert finding.severity == "warning" and len(finding.rows) == 24

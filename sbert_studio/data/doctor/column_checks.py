@@ -222,14 +222,11 @@ def check_singletons(context: CheckContext) -> Iterator[Finding]:
     if context.roles.kind != "labelled_texts" or targets is None:
         return
     sizes = np.bincount(targets, minlength=len(context.roles.labels))
-    rows = context.rows(np.flatnonzero(sizes[targets] == 1))
-    if rows:
-        message = _(
-            "{categories} with a single text, which cannot be paired with another one",
-            categories=count(len(rows), "category", "categories"),
-        )
-        severity: Severity = "error" if len(rows) == len(context.examples) else "info"
-        yield Finding(severity, message, rows, None if len(rows) == len(sizes) else drop_rows_fix(rows))
+    single = np.flatnonzero(sizes[targets] == 1)
+    severity: Severity = "error" if len(single) == len(context.examples) else "info"
+    message = "{categories} with a single text, which cannot be paired with another one"
+    fix = None if len(single) == len(sizes) else drop_rows_fix
+    yield from context.report(severity, message, single, fix, categories=count(len(single), "category", "categories"))
 
 
 def check_size(context: CheckContext) -> Iterator[Finding]:

@@ -16,12 +16,13 @@ from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 from ..convert import PossibleConversion, find_conversions
 from ..dev_file import build_dev_examples, find_reversed_scores
 from ..examples import Examples, build_examples
-from ..findings import Finding, Question, Severity, count, drop_rows_fix
+from ..findings import Finding, Fix, Question, Severity, count, drop_rows_fix
 from ..loading.table import Table
 from ..row_report import RowReport, report_rows
 from ..schema.evidence import SimilarityFunction
 from ..schema.inference import infer_schema
 from ..schema.roles import InferredSchema, Kind, Roles, SchemaOverrides
+from ..schema.split_column import RowSplit, split_rows
 from .column_checks import (
     check_balance,
     check_constant_columns,
@@ -62,6 +63,7 @@ _CHECKS: tuple[Callable[[CheckContext], Iterable[Finding]], ...] = (
 )
 # Their fixes depend on which end of the scale is similar: offer none while a question is unanswered.
 _NEEDS_DIRECTION = (check_contradictions, check_self_pairs)
+_FEW_DEV_ROWS = 30
 _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -71,7 +73,7 @@ class Diagnosis(JsonResult):
 
     Attributes:
         examples: its usable rows.
-        dev_examples: the usable rows of the held-out file, if there is one that can be used.
+        dev_examples: the usable rows of the held-out file, or else of the validation part of this file, if they can be used.
     """
 
     roles: Annotated[Roles, doc("inferred or given")]
@@ -83,6 +85,7 @@ class Diagnosis(JsonResult):
     why: Annotated[tuple[str, ...], doc("the reasons for the roles, a sentence each")] = ()
     dev_examples: Internal[Examples | None] = None
     dev_account: Annotated[RowReport | None, doc("rows of the held-out file"), OMIT_EMPTY] = None
+    split: Annotated[RowSplit | None, doc("parts to which a column assigns the rows; those for training are diagnosed")] = None
 
     @computed_field(description="the kind of the rows")  # type: ignore[prop-decorator]
     @property
@@ -105,7 +108,10 @@ class Diagnosis(JsonResult):
         return not self.errors
 
     def with_finding(self, severity: Severity, message: str) -> Diagnosis:
-        return replace(self, findings=_by_severity([*self.findings, Finding(severity, message)]))
+        return self.with_findings(Finding(severity, message))
+
+    def with_findings(self, *findings: Finding) -> Diagnosis:
+        return replace(self, findings=_by_severity([*self.findings, *findings]))
 
     @computed_field(description="possible conversions; none while a question is open")  # type: ignore[prop-decorator]
     @cached_property
@@ -125,8 +131,9 @@ def diagnose(
     multilingual: str = "",
     similar: SimilarityFunction | None = None,
     progress: Progress | None = None,
+    uses_own_dev: bool = True,
 ) -> Diagnosis:
-    """Diagnose a training file.
+    """Diagnose a training file; if a column assigns its rows to parts, its training rows.
 
     Args:
         table: the file.
@@ -138,6 +145,7 @@ def diagnose(
         multilingual: the multilingual model to suggest; empty if none is installed.
         similar: a model's cosine similarities, used to infer the roles; None: infer them without a model.
         progress: called with (done, total) in rows.
+        uses_own_dev: use the validation part of the file, if it has one and there is no held-out file.
 
     Raises:
         StudioError: the table contains no examples of any kind, or no usable rows.
@@ -147,12 +155,26 @@ def diagnose(
     else:
         reading = roles if isinstance(roles, InferredSchema) else infer_schema(table, roles, similar=similar)
     roles = reading.roles
-    examples, skipped = build_examples(table, roles)
-    dev_examples, dev_findings, dev_account = _diagnose_dev(dev, roles, examples, similar)
+    uses_own_dev = uses_own_dev and dev is None
+    split, split_findings = _split(table, roles, uses_own_dev=uses_own_dev)
+    trained = table if split is None else split.select("train")
+    examples, skipped = build_examples(trained, roles)
+    if split is not None and uses_own_dev and split.has("dev"):
+        dev_examples, dev_findings, dev_account = _build_own_dev(split, roles)
+    else:
+        dev_examples, dev_findings, dev_account = _diagnose_dev(dev, roles, examples, similar)
+    if dev_examples is not None and len(dev_examples) < _FEW_DEV_ROWS:
+        rows = count(len(dev_examples), "row")
+        dev_findings.append(
+            Finding(
+                "warning", _("only {rows} for validation: too few for a reliable score; give {few} or more", rows=rows, few=_FEW_DEV_ROWS)
+            )
+        )
     context = CheckContext(
-        table, roles, examples, dev_examples, tokenize, max_tokens, tuple(languages) if languages else None, multilingual
+        trained, roles, examples, dev_examples, tokenize, max_tokens, tuple(languages) if languages else None, multilingual
     )
-    findings = [*table.notes, *skipped, *dev_findings, *([Finding("info", reading.saturation)] if reading.saturation else [])]
+    saturation = [Finding("info", reading.saturation)] if reading.saturation else []
+    findings = [*table.notes, *split_findings, *skipped, *dev_findings, *saturation]
     if progress is not None:
         progress(0, len(table))
     for done, check in enumerate(_CHECKS, 1):
@@ -160,9 +182,31 @@ def diagnose(
         findings += [replace(finding, fix=None) if is_guess else finding for finding in check(context)]
         if progress is not None:
             progress(len(table) * done // len(_CHECKS), len(table))
-    account = report_rows(table, findings, examples.lines)
+    unused = () if split is None else split.unused(uses_dev=uses_own_dev)
+    held_out = dev_examples.lines if dev is None and dev_examples is not None else ()
+    account = report_rows(table, [*findings, *unused], examples.lines, held_out)
     ordered = drop_each_row_once(_by_severity(findings))
-    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, dev_examples, dev_account)
+    return Diagnosis(roles, len(table), examples, ordered, account, reading.questions, reading.why, dev_examples, dev_account, split)
+
+
+def _split(table: Table, roles: Roles, *, uses_own_dev: bool) -> tuple[RowSplit | None, list[Finding]]:
+    """Return the parts of the table, if it has a column of parts and rows for training, and what to report about them."""
+    split = None if roles.split is None else split_rows(table, roles.split)
+    if split is None:
+        return None, []
+    if split.has("train"):
+        return split, [Finding("info", split.describe(uses_dev=uses_own_dev)), *split.report_other()]
+    message = _("the column {column} assigns no row to training", column=repr(split.column))
+    fix = Fix("drop_column", _("Remove {column} and train on all rows", column=split.column), {"column": split.column})
+    return None, [Finding("error", message, fix=fix)]
+
+
+def _build_own_dev(split: RowSplit, roles: Roles) -> tuple[Examples | None, list[Finding], None]:
+    try:
+        examples, findings = build_examples(split.select("dev"), roles)
+    except StudioError as error:
+        return None, [Finding("warning", error.message, tuple(error.rows))], None
+    return examples, list(findings), None
 
 
 def _by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -83,24 +83,10 @@ def apply_all_fixes(
         solved += dropping
 
 
-def _drop_rows(table: Table, values: Mapping[str, Any]) -> Table:
-    return table.without_lines([int(row) for row in values["rows"]])
-
-
-def _drop_column(table: Table, values: Mapping[str, Any]) -> Table:
-    return table.without_column(values["column"])
-
-
-def _swap_columns(table: Table, values: Mapping[str, Any]) -> Table:
+def _swap(table: Table, values: Mapping[str, Any]) -> Table:
     first, second = values["columns"]
     a, b = table.column(first), table.column(second)
-    return table.with_column(first, b).with_column(second, a)
-
-
-def _swap_cells(table: Table, values: Mapping[str, Any]) -> Table:
-    first, second = values["columns"]
-    a, b = table.column(first), table.column(second)
-    for index in _indices(table, values["rows"]):
+    for index in _indices(table, values["rows"]) if "rows" in values else range(len(table)):
         a[index], b[index] = b[index], a[index]
     return table.with_column(first, a).with_column(second, b)
 
@@ -159,10 +145,10 @@ def _indices(table: Table, rows: Sequence[int]) -> list[int]:
 
 
 _FIXES: dict[str, _Apply] = {
-    "drop_rows": _drop_rows,
-    "drop_column": _drop_column,
-    "swap_columns": _swap_columns,
-    "swap_cells": _swap_cells,
+    "drop_rows": lambda table, values: table.without_lines([int(row) for row in values["rows"]]),
+    "drop_column": lambda table, values: table.without_column(values["column"]),
+    "swap_columns": _swap,
+    "swap_cells": _swap,
     "average_scores": _average_scores,
     "repair_text": _change_texts(repair_mojibake),
     "remove_markup": _change_texts(remove_markup),

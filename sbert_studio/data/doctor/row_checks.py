@@ -12,7 +12,7 @@ import numpy as np
 
 from ...i18n import _, ngettext
 from ..examples import Examples
-from ..findings import Finding, Fix, count, drop_rows_fix
+from ..findings import Finding, Fix, Severity, count, drop_rows_fix
 from ..language import LANGUAGE_NAMES, detect_language, detect_main_language, multilingual_model_hint
 from ..loading.table import Table
 from ..schema.labels import inference_class
@@ -37,9 +37,7 @@ def check_duplicates(context: CheckContext) -> Iterator[Finding]:
         keys = exact * (int(values.max()) + 1) + values
     is_first = np.zeros(len(keys), dtype=bool)
     is_first[np.unique(keys, return_index=True)[1]] = True
-    if not is_first.all():
-        rows = context.rows(np.flatnonzero(~is_first))
-        yield Finding("warning", _("{rows} repeating an earlier row", rows=count(len(rows), "row")), rows, drop_rows_fix(rows))
+    yield from context.report("warning", "{rows} repeating an earlier row", np.flatnonzero(~is_first))
 
     def same_target(a: int, b: int) -> bool:
         return targets is None or abs(float(targets[a]) - float(targets[b])) <= context.target_tolerance
@@ -52,10 +50,7 @@ def check_duplicates(context: CheckContext) -> Iterator[Finding]:
                 near.append(index)
             else:
                 earlier.append(index)
-    if near:
-        rows = context.rows(sorted(near))
-        message = _("{rows} repeating an earlier row except for case, spacing or punctuation", rows=count(len(rows), "row"))
-        yield Finding("info", message, rows, drop_rows_fix(rows))
+    yield from context.report("info", "{rows} repeating an earlier row except for case, spacing or punctuation", sorted(near))
 
 
 def check_contradictions(context: CheckContext) -> Iterator[Finding]:
@@ -112,14 +107,9 @@ def check_leaks(context: CheckContext) -> Iterator[Finding]:
     """Report training rows that contain a text of the held-out file, which would inflate the held-out score."""
     if context.dev is None:
         return
-    rows = context.rows(np.flatnonzero(find_leaks(context.examples, context.dev)))
-    if rows:
-        message = _(
-            "{rows} of {examples} with a text that is also in the held-out file",
-            rows=count(len(rows), "row"),
-            examples=f"{len(context.examples):,}",
-        )
-        yield Finding("warning", message, rows, _drop_unless_all(context, rows))
+    leaks = np.flatnonzero(find_leaks(context.examples, context.dev))
+    message = "{rows} of {examples} with a text that is also in the held-out rows"
+    yield from context.report("warning", message, leaks, context.drop_unless_all, examples=f"{len(context.examples):,}")
 
 
 def check_length(context: CheckContext) -> Iterator[Finding]:
@@ -132,14 +122,10 @@ def check_length(context: CheckContext) -> Iterator[Finding]:
     excess = {text: tokens - limit for text, tokens in zip(long, context.tokenize(long), strict=True) if tokens > limit} if long else {}
     if excess:
         lost = np.array([sum(excess.get(text, 0) for text in row) for row in zip(*context.examples.texts, strict=True)])
-        rows = context.rows(np.flatnonzero(lost))
-        message = _(
-            "{rows} with texts longer than {limit} tokens; {tokens} will be cut off",
-            rows=count(len(rows), "row"),
-            limit=limit,
-            tokens=count(int(lost.sum()), "token"),
-        )
-        yield Finding("warning" if len(rows) > _LONG_SHARE * len(context.examples) else "info", message, rows)
+        message = "{rows} with texts longer than {limit} tokens; {tokens} will be cut off"
+        severity: Severity = "warning" if np.count_nonzero(lost) > _LONG_SHARE * len(lost) else "info"
+        tokens = count(int(lost.sum()), "token")
+        yield from context.report(severity, message, np.flatnonzero(lost), None, limit=limit, tokens=tokens)
 
 
 def check_language(context: CheckContext) -> Iterator[Finding]:
@@ -157,21 +143,12 @@ def check_language(context: CheckContext) -> Iterator[Finding]:
         return
     known = " and ".join(LANGUAGE_NAMES.get(code, code) for code in context.languages)
     hint = _("{multilingual_model_hint}, or train anyway", multilingual_model_hint=multilingual_model_hint(context.multilingual))
-    rows = context.rows(is_foreign)
     if share > 0.5:
-        yield Finding(
-            "warning",
-            _("the texts look like {name}, but the model was trained on {known}: {hint}", name=language.name, known=known, hint=hint),
-            rows,
-        )
+        message = "the texts look like {name}, but the model was trained on {known}: {hint}"
+        yield from context.report("warning", message, is_foreign, None, name=language.name, known=known, hint=hint)
     else:
-        message = _(
-            "{rows} in another language than {known}, on which the model was trained: {hint}",
-            rows=count(len(rows), "row"),
-            known=known,
-            hint=hint,
-        )
-        yield Finding("warning", message, rows, drop_rows_fix(rows))
+        message = "{rows} in another language than {known}, on which the model was trained: {hint}"
+        yield from context.report("warning", message, is_foreign, known=known, hint=hint)
 
 
 def check_mojibake(context: CheckContext) -> Iterator[Finding]:
@@ -185,16 +162,9 @@ def check_mojibake(context: CheckContext) -> Iterator[Finding]:
         if here:
             columns.append(name)
             garbled.update(here)
-    if garbled:
-        rows = context.rows(sorted(garbled))
-        fix = Fix("repair_text", "Repair these characters", {"columns": columns, "rows": list(rows)})
-        yield Finding(
-            "warning", _("{rows} with letters garbled by a wrong encoding, such as Ã© for é", rows=count(len(rows), "row")), rows, fix
-        )
-    if lost:
-        rows = context.rows(sorted(lost))
-        message = _("{rows} with characters lost to a wrong encoding (�)", rows=count(len(rows), "row"))
-        yield Finding("warning", message, rows, _drop_unless_all(context, rows))
+    message = "{rows} with letters garbled by a wrong encoding, such as Ã© for é"
+    yield from context.report("warning", message, sorted(garbled), _change_texts("repair_text", "Repair these characters", columns))
+    yield from context.report("warning", "{rows} with characters lost to a wrong encoding (�)", sorted(lost), context.drop_unless_all)
 
 
 def check_markup(context: CheckContext) -> Iterator[Finding]:
@@ -206,14 +176,12 @@ def check_markup(context: CheckContext) -> Iterator[Finding]:
         if here:
             columns.append(name)
             found.update(here)
-    if found:
-        rows = context.rows(sorted(found))
-        fix = Fix("remove_markup", "Remove markup and entities", {"columns": columns, "rows": list(rows)})
-        yield Finding("warning", _("{rows} with HTML in the text, such as <br> or &amp;", rows=count(len(rows), "row")), rows, fix)
+    message = "{rows} with HTML in the text, such as <br> or &amp;"
+    yield from context.report("warning", message, sorted(found), _change_texts("remove_markup", "Remove markup and entities", columns))
 
 
-def _drop_unless_all(context: CheckContext, rows: tuple[int, ...]) -> Fix | None:
-    return drop_rows_fix(rows) if len(rows) < len(context.examples) else None
+def _change_texts(name: str, label: str, columns: Sequence[str]) -> Callable[[tuple[int, ...]], Fix]:
+    return lambda rows: Fix(name, label, {"columns": list(columns), "rows": list(rows)})
 
 
 def _groups(keys: np.ndarray, indices: np.ndarray) -> Iterator[np.ndarray]:
@@ -273,6 +241,27 @@ class CheckContext:
 
     def rows(self, indices: np.ndarray | Sequence[int]) -> tuple[int, ...]:
         return tuple(self.examples.lines[np.asarray(indices)].tolist()) if len(indices) else ()
+
+    def report(
+        self,
+        severity: Severity,
+        template: str,
+        indices: np.ndarray | Sequence[int],
+        fix: Callable[[tuple[int, ...]], Fix | None] | None = drop_rows_fix,
+        **values: object,
+    ) -> Iterator[Finding]:
+        """Yield a finding about the examples at ``indices`` (or of a mask), if there are any.
+
+        Args:
+            template: the message, with ``{rows}`` for their number and other ``values``.
+            fix: returns the fix, given the row numbers.
+        """
+        if rows := self.rows(indices):
+            yield Finding(severity, _(template, rows=count(len(rows), "row"), **values), rows, fix(rows) if fix else None)
+
+    def drop_unless_all(self, rows: tuple[int, ...]) -> Fix | None:
+        """Return the fix that drops the rows, unless no row would be left."""
+        return drop_rows_fix(rows) if len(rows) < len(self.examples) else None
 
     @cached_property
     def exact_keys(self) -> np.ndarray:

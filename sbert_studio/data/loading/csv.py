@@ -15,9 +15,10 @@ from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL
-from ..findings import ExampleRow, Finding, Option, Question
+from ..findings import ExampleRow, Finding, Question
 from ..schema.names import SCORE, normalize
 from ..schema.numbers import parse_number
+from ..schema.roles import option
 from .content import ColumnBuilder, Content, Record, RowLog, check_cell_length
 from .dialect import (
     DELIMITER_BY_SUFFIX,
@@ -279,8 +280,8 @@ def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, .
             return ()
     elif layout.header or width < 3 or len(rows) < 2 or not all(_ends_in_two_numbers(cells, width) for _, cells in rows):
         return ()
-    decimal = Option("one number with a decimal comma", "--delimiter decimal-comma", {"delimiter": "decimal-comma"})
-    two = Option("two columns", "--delimiter ,", {"delimiter": ","})
+    decimal = option("one number with a decimal comma", delimiter="decimal-comma")
+    two = option("two columns", delimiter=",")
     first = rows[0][1]
     at = columns[0] if columns else len(first) - 2
     text = _("Are {first},{first2} and the like one number, or two columns?", first=first[at], first2=first[at + 1])

@@ -13,6 +13,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ..findings import ExampleRow, Option, Question
 from ..schema.names import is_known_name
+from ..schema.roles import option
 from .headers import is_comment, looks_like_names, names_one_column
 
 NO_DELIMITER = "\x1f"
@@ -27,7 +28,8 @@ _LONG_DELIMITERS = {
 _RARE_DELIMITERS = "^~¦§#&"
 _OPTION_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", "  ": "blanks", NO_DELIMITER: "none"}
 _BY_OPTION_NAME = {
-    **{name: delimiter for delimiter, name in _OPTION_NAMES.items()}, "\\t": "\t", "pipe": "|", "spaces": "  ", "decimal-comma": ",",
+    **{name: delimiter for delimiter, name in _OPTION_NAMES.items()},
+    "\\t": "\t", "pipe": "|", "space": " ", "spaces": "  ", "decimal-comma": ",",
 }  # fmt: skip
 DELIMITER_BY_SUFFIX = {".tsv": "\t", ".tab": "\t", ".csv": ",", ".txt": "\t"}
 _CURLY_QUOTES = {"“": "”", "„": "“", "«": "»", "”": "”"}
@@ -124,7 +126,7 @@ class DialectCandidate:
 
     def option(self, answer: str) -> Option:
         name = _OPTION_NAMES.get(self.dialect.delimiter, self.dialect.delimiter)
-        return Option(answer, f"--delimiter {name}", {"delimiter": name})
+        return option(answer, delimiter=name)
 
     def records(self, start: Sequence[str], most: int) -> list[list[str]]:
         return _records(start[:50], self.dialect)[:most]
@@ -184,7 +186,7 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a character in every line separates two columns or is part of the texts."""
     options = (
-        Option("one text a line", "--delimiter none", {"delimiter": "none"}),
+        option("one text a line", delimiter="none"),
         candidate.option(_("{width} columns", width=candidate.width)),
     )
     shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))

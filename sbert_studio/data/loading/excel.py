@@ -18,7 +18,7 @@ from ...i18n import _
 from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text
 from ..findings import Finding
-from .content import MOST_COLUMNS, Content, Record, RowLog, check_cell_length
+from .content import Content, Record, RowLog, check_cell_length, check_width
 from .headers import is_familiar
 from .layout import build_content, find_layout, take_sample
 from .source import TableFile
@@ -82,7 +82,7 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
                 raise StudioError(_("{name} holds no text", name=name), "give a workbook with at least one row of text")
-            chosen = _choose_sheet(sheets, name)
+            chosen = _choose_sheet(sheets)
             shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
             if row := shape.disordered:
                 message = _(
@@ -92,7 +92,7 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             titles = [repr(sheet.title) for sheet in sheets if sheet is not chosen]
             others = ", ".join(titles[:_MOST_TITLES]) + (" …" if len(titles) > _MOST_TITLES else "")
             try:
-                rows = _fill_merged(_rows(chosen, name, progress), shape.merges, filled)
+                rows = _fill_merged(_rows(chosen, progress), shape.merges, filled)
                 content = build_content(rows, RowLog(), header=source.header, separator=" ", aligned=True)
             except StudioError as error:
                 if not others:
@@ -127,23 +127,23 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
     return replace(content, notes=notes)
 
 
-def _choose_sheet(sheets: Sequence[Any], name: str) -> Any:
+def _choose_sheet(sheets: Sequence[Any]) -> Any:
     """Return the first sheet, or a later one that looks like a table if the first has only a few lines that do not."""
     if len(sheets) > 1:
-        rows, has_header, is_table = _preview(sheets[0], name)
+        rows, has_header, is_table = _preview(sheets[0])
         for sheet in sheets[1:] if not is_table and rows <= _FEW_ROWS else ():
-            other_rows, other_header, other_is_table = _preview(sheet, name)
+            other_rows, other_header, other_is_table = _preview(sheet)
             if other_rows > rows and (other_is_table or (other_header and not has_header)):
                 return sheet
     return sheets[0]
 
 
-def _preview(sheet: Any, name: str) -> tuple[int, bool, bool]:
+def _preview(sheet: Any) -> tuple[int, bool, bool]:
     """Return the number of rows with most cells filled, whether there is a header, and whether it has a well-known name.
 
     In a single column, only texts below a well-known name count.
     """
-    filled = take_sample(_rows(sheet, name, None))[1]
+    filled = take_sample(_rows(sheet, None))[1]
     layout = find_layout(filled, aligned=True)
     header = [cell.strip() for cell in layout.header if cell.strip()]
     if len(layout.names) < 2:
@@ -158,22 +158,12 @@ def _holds_anything(sheet: Any) -> bool:
     return any(value is not None and str(value).strip() for row in sheet.iter_rows(values_only=True) for value in row)
 
 
-def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
+def _rows(sheet: Any, progress: Progress | None) -> Iterator[Record]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        if number > _MOST_ROWS:
-            raise StudioError(
-                _("{name} has more than {most_rows} rows", name=name, most_rows=f"{_MOST_ROWS:,}"),
-                "delete the cells far below the table, or save the sheet as CSV",
-            )
-        if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
-            raise StudioError(
-                _("{name} has more than {most_columns} columns", name=name, most_columns=f"{MOST_COLUMNS:,}"),
-                "keep the text, score and label columns only",
-                [number],
-            )
-        cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
+        cells = [cell_text(value) for value in row]
         while cells and not cells[-1].strip():
             cells.pop()
+        check_width(len(cells))
         if progress and number % _REPORT_EVERY == 0:
             progress(number, 0)
         yield number, cells

@@ -12,10 +12,11 @@ from typing import NoReturn
 from ...errors import StudioError
 from ...i18n import _
 from ..cells import LONGEST_CELL
-from ..findings import ExampleRow, Finding, Option, Question, count
+from ..findings import ExampleRow, Finding, Question, count
 from ..schema.content import MISSING_LABELS, have_code_form
 from ..schema.names import IDENTIFIER, normalize
 from ..schema.numbers import parse_number
+from ..schema.roles import option
 from .annotations import read_conventions
 from .content import WORDS, ColumnBuilder, Content, Record, RowLog, check_cell_length, check_width
 from .headers import (
@@ -296,7 +297,7 @@ def _align(
     if surplus < 0 and raw > 1 and len(body) > 1 and chosen is None:
         why = _("the first row has {names} cells, the rows below have {raw}", names=len(names), raw=raw)
         shown = tuple(ExampleRow(number, tuple(cells)) for number, cells in (header, *body[:1]))
-        options = (Option("yes, the last columns are empty", "--header", {"header": True}), Option("no", "--no-header", {"header": False}))
+        options = (option("yes, the last columns are empty", header=True), option("no", header=False))
         return names, [], [Question("header", "Does the first row name the columns, from the left?", options, why, shown)]
     return names, [], []
 
@@ -307,8 +308,8 @@ def _counts_rows(body: Sequence[Row]) -> bool:
 
 
 def _ask_header(rows: Sequence[Row], named: bool) -> Question:
-    yes = Option("yes", "--header", {"header": True})
-    no = Option("no, it is data", "--no-header", {"header": False})
+    yes = option("yes", header=True)
+    no = option("no, it is data", header=False)
     shown = tuple(ExampleRow(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
     why = "its words look like those of the rows below"
     return Question("header", "Does the first row name the columns?", (yes, no) if named else (no, yes), why, shown)

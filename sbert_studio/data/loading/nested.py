@@ -39,41 +39,23 @@ _PAIRS, _DOCUMENTS, _IGNORED = WORDS["pair_lists"], WORDS["document_lists"], WOR
 _WORDS_OF_TEXT = 2.0
 _MOST_SIDE_BY_SIDE = 3
 
-_NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
-    "rows": (
-        "info", lambda keys, n: _("each text in a list of {keys} became a row of its own "
-"({n}); rows of one line share its number",
-keys=keys,
-n=n), True,
-    ),
+# Event → severity, message given the keys and the number of lines, and whether one finding lists all keys.
+_NOTES: dict[str, tuple[Severity, str, bool]] = {
+    "rows": ("info", "each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True),
     "same_meaning": (
         "info",
-        lambda keys, n: _("the texts in a list of {keys} are taken to belong together: "
-"each makes a pair with the first of its list ({n}); rows of "
-"one line share its number",
-keys=keys,
-n=n),
+        "the texts in a list of {keys} are taken to belong together: each makes a pair with the first of its list ({n}); "
+        "rows of one line share its number",
         False,
     ),
-    "parallel": (
-        "info", lambda keys, n: _("the elements of {keys} at one place make a row ({n}); rows "
-"of one line share its number",
-keys=keys,
-n=n), True,
-    ),
-    "columns": ("info", lambda keys, _unused4: _("the lists of {keys} became columns", keys=keys), True),
-    "objects": ("info", lambda keys, _unused6: _("the parts of {keys} became columns", keys=keys), True),
-    "ignored": ("info", lambda keys, _unused8: _("{keys} belong to the texts of other lists and were left out",
-keys=keys), True),
-    "annotated": ("info", lambda keys, _unused10: _("annotations read: {keys} (the mean of numbers, or the label "
-"that most annotators chose)",
-keys=keys), True),
-    "disagreeing": ("warning", lambda keys, _unused12: _("annotators disagree about {keys}; it was left empty", keys=keys), False),
-    "kept": ("warning", lambda keys, _unused14: _("{keys} holds lists or objects that cannot be spread; they "
-"stay as JSON text",
-keys=keys), False),
-}  # fmt: skip
-"""Event → severity, message given the keys and the number of lines, and whether one finding lists all keys."""
+    "parallel": ("info", "the elements of {keys} at one place make a row ({n}); rows of one line share its number", True),
+    "columns": ("info", "the lists of {keys} became columns", True),
+    "objects": ("info", "the parts of {keys} became columns", True),
+    "ignored": ("info", "{keys} belong to the texts of other lists and were left out", True),
+    "annotated": ("info", "annotations read: {keys} (the mean of numbers, or the label that most annotators chose)", True),
+    "disagreeing": ("warning", "annotators disagree about {keys}; it was left empty", False),
+    "kept": ("warning", "{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+}
 
 
 def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
@@ -171,13 +153,13 @@ class _Spreader:
 
     def notes(self) -> tuple[Finding, ...]:
         notes = []
-        for event, (severity, message_of, together) in _NOTES.items():
+        for event, (severity, template, together) in _NOTES.items():
             keys = self._times[event]
             if event == "rows" and not self._lines_spread:
                 continue  # every list had a single text
             for group in [list(keys)] if together and keys else [[key] for key in keys]:
                 lines = count(self._lines_spread if together else keys[group[0]], "line")
-                message = message_of(", ".join(map(repr, group)), lines)
+                message = _(template, keys=", ".join(map(repr, group)), n=lines)
                 notes.append(Finding(severity, message, tuple(self._rows.get((event, group[0]), ()))))
         return tuple(notes)
 
@@ -194,12 +176,8 @@ class _Spreader:
             row["text"] = f"{row.pop('title') or ''} {row['text'] or ''}".strip()
         flat = _without_objects(row, partial(self._note, line=line))
         for key, cell in list(flat.items()):
-            if (
-                isinstance(cell, list)
-                and cell
-                and (isinstance(cell[0], Mapping) or ".responses" in key)
-                and (found := answers_of(key, cell))
-            ):
+            is_annotated = isinstance(cell, list) and cell and (isinstance(cell[0], Mapping) or ".responses" in key)
+            if is_annotated and (found := answers_of(key, cell)):
                 answers, complete = found
                 if complete:
                     del flat[key]

@@ -16,7 +16,7 @@ from ...progress import Progress
 from ..cells import LONGEST_CELL, cell_text, clean
 from ..findings import Finding, count
 from .annotations import read_conventions
-from .content import MOST_COLUMNS, MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length
+from .content import MOST_ROWS, ColumnBuilder, Content, check_cell_length, check_total_length, check_width
 from .nested import collect_rows
 from .source import TableFile
 
@@ -74,11 +74,7 @@ def _check_shape(file: str, names: tuple[str, ...], rows: int) -> None:
             _("{file} has {rows} rows; at most {most_rows} are read", file=file, rows=f"{rows:,}", most_rows=f"{MOST_ROWS:,}"),
             "keep the rows that are needed",
         )
-    if len(names) > MOST_COLUMNS:
-        raise StudioError(
-            _("{file} has more than {most_columns} columns", file=file, most_columns=f"{MOST_COLUMNS:,}"),
-            "keep the text, score and label columns only",
-        )
+    check_width(len(names))
     if len(set(names)) < len(names):
         raise StudioError(_("two columns of {file} have the same name", file=file), "give each column a name of its own")
 

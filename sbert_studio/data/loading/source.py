@@ -12,7 +12,8 @@ from pathlib import Path
 from ...errors import StudioError
 from ...i18n import _
 from ...progress import Progress
-from ..findings import ExampleRow, Finding, Option, Question
+from ..findings import ExampleRow, Finding, Question
+from ..schema.roles import option
 from .codepages import LABELS
 from .content import RowLog
 from .encoding import Encoding, detect_encoding, named_encoding
@@ -78,7 +79,7 @@ class TableFile:
         codecs = (self.encoding.codec, *self.encoding.rivals)
         lines = _lines_that_differ(self.path, codecs)
         shown = tuple(ExampleRow(number, (_decode_line(line, codec),), read_as=LABELS[codec]) for number, line in lines for codec in codecs)
-        options = tuple(Option(LABELS[codec], f"--encoding {codec}", {"encoding": codec}) for codec in codecs)
+        options = tuple(option(LABELS[codec], encoding=codec) for codec in codecs)
         why = "the file is not in UTF-8, and its text is plausible in several encodings"
         return (Question("encoding", "In which encoding are these lines correct?", options, why, shown),)
 

@@ -27,10 +27,12 @@ from .names import (
     POSITIVE,
     SCORE,
     SECOND,
-    SPLIT,
+    SPLIT_NAME,
+    SPLIT_PARTS,
     TEXT,
     normalize,
     rate_target_name,
+    split_words,
     word_lists,
     word_set,
 )
@@ -238,6 +240,7 @@ _MOST_VALUES = 300
 _MANY_NUMBERS = 4
 _BOILERPLATE_ROWS = 500
 _WORDS_OF_TEXT = 4.0
+_MOSTLY_IN_PARTS = 0.8
 
 
 @dataclass(frozen=True)
@@ -259,6 +262,7 @@ class ColumnProfile:
         is_tags: some cells contain several short tags, which recur.
         is_marked: there are many distinct numbers, and all other cells are one or two markers, such as ``n/a``.
         is_whole: all numbers are integers.
+        in_parts: the share of filled cells that name a part of a data set, such as ``train``.
         values: the distinct filled cells, case-folded, if there are at most 300; else empty.
         least, most: the smallest and the largest number, without missing-value codes; NaN without numbers.
     """
@@ -277,6 +281,7 @@ class ColumnProfile:
     is_tags: bool = False
     is_marked: bool = False
     is_whole: bool = False
+    in_parts: float = 0.0
     values: frozenset[str] = frozenset()
     least: float = math.nan
     most: float = math.nan
@@ -313,7 +318,11 @@ class ColumnProfile:
 
     @property
     def is_split(self) -> bool:
-        return len(self.values) > 1 and self.values <= SPLIT
+        """Cells name parts of a data set: nearly all of them and several parts, or half of them under the name of such a column."""
+        parts = {SPLIT_PARTS[value] for value in self.values & SPLIT_PARTS.keys()}
+        if SPLIT_NAME.isdisjoint(split_words(self.name)):
+            return len(parts) > 1 and self.in_parts >= _MOSTLY_IN_PARTS
+        return bool(parts) and self.in_parts >= 0.5
 
     @property
     def is_language(self) -> bool:
@@ -383,6 +392,7 @@ def profile_column(name: str, cells: Sequence[str]) -> ColumnProfile:
         is_tags=len(values) < 0.5 * count and are_tags(filled),
         is_marked=0 < len(marks) <= 2 and len(np.unique(values)) > _MANY_NUMBERS,
         is_whole=whole if len(values) else False,
+        in_parts=sum(text.casefold() in SPLIT_PARTS for text in filled) / count if count else 0.0,
         values=frozenset(text.casefold() for text in distinct) if len(distinct) <= _MOST_VALUES else frozenset(),
         least=float(scores.min()) if len(values) else math.nan,
         most=float(scores.max()) if len(values) else math.nan,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from ..findings import ExampleRow, Option, Question
 from .content import ColumnProfile, no_text_error
 from .evidence import Evidence
 from .names import CATEGORY, GROUP, LABEL, NEGATIVE, is_comment_name
-from .roles import NO_ORDER, Kind, Roles, format_names, format_scale
+from .roles import Kind, Roles, format_names, option
 
 if TYPE_CHECKING:
     from ..loading.table import Table
@@ -31,25 +30,6 @@ _LONGEST_TEXT = 160  # characters shown per example
 
 Reading = tuple[Kind, Sequence[str], str | None]
 """A kind, its text columns and its target."""
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A possible interpretation of a table.
-
-    Attributes:
-        roles: the roles of its columns.
-        score: the strength of the evidence; the highest score wins.
-        why: the reasons, one sentence each.
-        questions: the questions to ask if it is used.
-        saturation: a sentence if the model already knows what the rows teach; else empty.
-    """
-
-    roles: Roles
-    score: float
-    why: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
-    saturation: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,7 +72,7 @@ class SchemaContext:
 
     def find_group(self, used: Sequence[str | None], *, or_labels: bool = False) -> str | None:
         """Return the column of topics, found by its name; with ``or_labels``, also a column of labels or categories."""
-        free = [profile for profile in self.profiles if profile.name not in used]
+        free = [profile for profile in self.profiles if profile.name not in used and not profile.is_split]
         for names in (GROUP, LABEL | CATEGORY) if or_labels else (GROUP, CATEGORY - LABEL):
             for profile in free:
                 few_numbers = profile.is_number and profile.distinct <= max(2, 0.2 * profile.filled)
@@ -124,37 +104,9 @@ _KINDS: dict[Kind, str] = {
 }
 
 
-def option(
-    answer: str,
-    kind: Kind | None = None,
-    columns: Sequence[str] = (),
-    target: str | None = None,
-    *,
-    order: Sequence[str] | None = None,
-    scale: tuple[float, float] | None = None,
-) -> Option:
-    """Return an answer that sets fields of the overrides, with the equivalent command-line flags."""
-    choice = {
-        "kind": kind,
-        "columns": list(columns) or None,
-        "target": target,
-        "order": None if order is None else list(order),
-        "scale": None if scale is None else list(scale),
-    }
-    flags = {
-        "kind": kind,
-        "columns": format_names(columns),
-        "target": target,
-        "order": NO_ORDER if order == () else format_names(order or ()),
-        "scale": None if scale is None else format_scale(*scale),
-    }
-    flag = " ".join(f"--{name} {shlex.quote(value)}" for name, value in flags.items() if value)
-    return Option(answer, flag, {name: value for name, value in choice.items() if value is not None})
-
-
 def category_option(text: str, target: str) -> Option:
     """Return the answer that a column contains the category of one text of a pair, instead of a similarity."""
-    return option(_("it is a category of {text}", text=repr(text)), "labelled_texts", (text,), target)
+    return option(_("it is a category of {text}", text=repr(text)), kind="labelled_texts", columns=(text,), target=target)
 
 
 def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, is_favored: bool) -> Question:
@@ -163,7 +115,7 @@ def ask_columns(table: Table, candidates: Sequence[Sequence[str]], why: str, *, 
     Args:
         is_favored: whether some evidence supports the first choice, and none contradicts it.
     """
-    options = tuple(option(" and ".join(names), columns=names) for names in candidates)
+    options = tuple(option(" and ".join(names), columns=tuple(names)) for names in candidates)
     every = list(dict.fromkeys(name for names in candidates for name in names))
     rows = example_rows(table, every, spread_rows(table, every, 2))
     return Question("columns", "Which columns contain the two texts?", options, why, rows, 0 if is_favored else None)
@@ -190,7 +142,7 @@ def ask_kind(
             answer = f"{answer}: {format_names(texts)}"
         elif text.endswith("be similar?") and kind == "labelled_texts":
             answer = "yes"
-        options.append(option(answer, kind, texts, target))
+        options.append(option(answer, kind=kind, columns=tuple(texts), target=target))
     target = next((name for _, _, name in readings if name), None)
     rows = example_rows(table, columns or roles.texts, spread_rows(table, columns or roles.texts), target)
     return Question("kind", text, tuple(options), why, rows, 0 if is_favored else None)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ...errors import StudioError
 from ...i18n import _, join
 from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
-from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Hypothesis, Reading, SchemaContext, ask_kind, option, rows_with_values
-from .names import FINAL_LABEL, FIRST, SPLIT_DEV, SPLIT_TEST, TITLE, split_words
-from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs, specified_triplets, triplet_hypotheses
-from .roles import InferredSchema, Kind, Roles, SchemaOverrides, require_kind
+from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, rows_with_values
+from .names import FINAL_LABEL, FIRST, TITLE, split_words
+from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs
+from .roles import InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
 from .scored_pairs import with_scale
+from .split_column import split_rows
 from .targets import CategoryTarget, find_categories
+from .triplets import specified_triplets, triplet_hypotheses
 
 if TYPE_CHECKING:
     from ..loading.table import Table
-
-SplitPart = Literal["train", "dev", "test"]
 
 _WITH_TARGET = ("scored_pairs", "labelled_pairs")
 
@@ -55,10 +55,13 @@ def infer_schema(
         roles = with_scale(roles, overrides.scale)
     if overrides.group is not None:
         roles = _with_group(table, roles, overrides.group)
-    if overrides.split is not None:
-        table.require(*([overrides.split] if overrides.split else []))
-        roles = replace(roles, split=overrides.split or None)
-    return replace(schema, roles=roles, questions=() if overrides.as_read else (*table.doubts, *schema.questions))
+    column = roles.split if overrides.split is None else overrides.split
+    split = split_rows(table, column) if column else None
+    roles = replace(roles, split=split.column if split else None)
+    questions = (*table.doubts, *schema.questions)
+    if split is not None and overrides.split is None and (question := split.question(roles.texts)):
+        questions = (*questions, question)
+    return replace(schema, roles=roles, questions=() if overrides.as_read else questions)
 
 
 def infer_columns(
@@ -96,8 +99,7 @@ def infer_columns(
         best = _specified_labelled_texts(context, None, target)
     else:
         best = specified_pairs(context, columns, kind, target)
-    roles = replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group)))
-    return InferredSchema(roles, best.questions, best.why, best.saturation)
+    return replace(best, roles=replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group))))
 
 
 def infer_roles(
@@ -112,41 +114,7 @@ def infer_roles(
     return infer_columns(table, kind, columns, target, similar=similar).roles
 
 
-def find_split_column(table: Table, overrides: SchemaOverrides | None = None) -> str | None:
-    """Return the column with training, validation and test splits, or ``None``.
-
-    Raises:
-        StudioError: the overrides specify a column that does not exist, or whose cells are not split names.
-    """
-    overrides = overrides or SchemaOverrides()
-    if overrides.split == "":
-        return None
-    used = (*(overrides.columns or ()), overrides.target, overrides.group)
-    found = SchemaContext(table, profile_table(table), Evidence(table, None))
-    if overrides.split is None:
-        return found.find_split(used)
-    table.require(overrides.split)
-    if not found.profile(overrides.split).is_split:
-        hint = "its cells should be train, dev or test, or similar words; choose another column, or '' for none"
-        raise StudioError(_("the column {column} does not assign rows to parts", column=repr(overrides.split)), hint)
-    return overrides.split
-
-
-def tables_by_split(table: Table, column: str) -> dict[SplitPart, Table]:
-    """Return the rows of each split in a split column (:attr:`~.roles.Roles.split`); empty splits are omitted.
-
-    ``validation``, ``valid``, ``eval``, ``trial`` and similar names mean ``dev``; rows without a known split are ``train``.
-    """
-    cells = [cell.strip().casefold() for cell in table.column(column)]
-    places: dict[SplitPart, list[int]] = {"train": [], "dev": [], "test": []}
-    for place, cell in enumerate(cells):
-        places["dev" if cell in SPLIT_DEV else "test" if cell in SPLIT_TEST else "train"].append(place)
-    stem, dot, suffix = table.name.rpartition(".")
-    names = {part: f"{stem}.{part}.{suffix}" if dot else f"{table.name}.{part}" for part in places}
-    return {part: replace(table.select(rows), name=names[part]) for part, rows in places.items() if rows}
-
-
-def _best_hypothesis(context: SchemaContext) -> Hypothesis:
+def _best_hypothesis(context: SchemaContext) -> InferredSchema:
     pairs = pair_hypotheses(context)
     if pairs and (category := _category_hypothesis(context)):
         pairs = [category]
@@ -187,7 +155,7 @@ def _with_group(table: Table, roles: Roles, group: str) -> Roles:
 # --- one text a row
 
 
-def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+def _text_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     text = context.main_text()
     found = [one for one in find_categories(context.profiles, text, context.evidence) if one.score >= ASK]
     tags = next((one.name for one in context.profiles if one.is_tags and one.name != text and not one.is_entity), None)
@@ -195,30 +163,30 @@ def _text_hypotheses(context: SchemaContext) -> list[Hypothesis]:
         return [_with_tags(context, text, tags, next((one for one in found if one.column == tags), None))]
     if not found:
         roles = _sentences(context, text)
-        return [Hypothesis(roles, TEXTS, context.describe_unused(roles))]
+        return [InferredSchema(roles, TEXTS, context.describe_unused(roles))]
     best, rest = _merge_equivalent(context, found)
     if best.score < ACCEPT:
         roles = Roles("sentences", (text,), group=best.column)
-        return [Hypothesis(roles, TEXTS, (best.describe(),), (_ask_category_kind(context, roles, best),))]
+        return [InferredSchema(roles, TEXTS, (best.describe(),), (_ask_category_kind(context, roles, best),))]
     roles = _labelled_texts(context, text, best.column)
     rivals = [one.column for one in rest if one.score > best.score - 0.6]
     questions: tuple[Question, ...] = ()
     if rivals:
         names = [best.column, *rivals]
-        options = (*(option(name, target=name) for name in names), option("none of them: the texts have no category", "sentences"))
+        options = (*(option(name, target=name) for name in names), option("none of them: the texts have no category", kind="sentences"))
         wording, why = "Which column contains the categories of the texts?", "more than one column may contain them"
         questions = (Question("target", wording, options, why, rows_with_values(context.table, [text], names)),)
     elif not best.is_certain:
         questions = (_ask_category_kind(context, roles, best),)
-    return [Hypothesis(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
+    return [InferredSchema(roles, best.score, (best.describe(), *context.describe_unused(roles)), questions, best.saturation)]
 
 
-def _specified_sentences(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+def _specified_sentences(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> InferredSchema:
     texts = tuple(columns) if columns else (context.main_text(target),)
-    return Hypothesis(Roles("sentences", texts, group=target or context.find_group(texts, or_labels=True)), EXPLICIT)
+    return InferredSchema(Roles("sentences", texts, group=target or context.find_group(texts, or_labels=True)), EXPLICIT)
 
 
-def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> Hypothesis:
+def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | None, target: str | None) -> InferredSchema:
     text = columns[0] if columns else context.main_text(target)
     if columns and len(columns) > 1:
         Roles("labelled_texts", tuple(columns), target or "")  # raises
@@ -229,7 +197,7 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
                 _("{name} has no column of categories", name=context.table.name), "name the column, or choose the kind sentences"
             )
         target = found[0].column
-    return Hypothesis(_labelled_texts(context, text, target), EXPLICIT)
+    return InferredSchema(_labelled_texts(context, text, target), EXPLICIT)
 
 
 def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
@@ -306,7 +274,7 @@ def _mostly_agree(context: SchemaContext, one: str, other: str) -> bool:
     return bool(cells) and sum(a == b for a, b in cells) >= 0.5 * len(cells)
 
 
-def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryTarget | None) -> Hypothesis:
+def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryTarget | None) -> InferredSchema:
     roles = Roles("sentences", (text,))
     others: list[Reading] = [("positive_pairs", (text, tags), None)]
     cells = Counter(cell.strip() for cell in context.table.column(tags) if cell.strip())
@@ -318,10 +286,10 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
     )
     question = _("The column {tags} contains tags, several in some cells: should texts with the same tags be similar?", tags=repr(tags))
     asked = ask_kind(context.table, roles, others, question, join("; ", (reason, *why)), (text,), is_favored=False)
-    return Hypothesis(roles, TEXTS if category is None else category.score, why, (asked,))
+    return InferredSchema(roles, TEXTS if category is None else category.score, why, (asked,))
 
 
-def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
+def _category_hypothesis(context: SchemaContext) -> InferredSchema | None:
     """Return texts with a category, if a column next to a title and a text contains categories rather than similarities."""
     if len(context.texts) < 2 or context.evidence.similar is None:
         return None
@@ -340,4 +308,4 @@ def _category_hypothesis(context: SchemaContext) -> Hypothesis | None:
         return None  # a question, its answer and their topic
     roles = _labelled_texts(context, text, best.column)
     question = _ask_category_kind(context, roles, best, [("positive_pairs", pair.texts, None)])
-    return Hypothesis(roles, best.score, (best.describe(),), (question,))
+    return InferredSchema(roles, best.score, (best.describe(),), (question,))

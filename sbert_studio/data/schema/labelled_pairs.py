@@ -12,7 +12,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ..findings import ExampleRow, Question
 from .evidence import ClassMean, ClassSeparation, Evidence
-from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, category_option, complete_rows, example_rows, option
+from .hypotheses import EXPLICIT, SchemaContext, category_option, complete_rows, example_rows
 from .labels import (
     BLANK,
     WordOrder,
@@ -27,7 +27,7 @@ from .labels import (
 )
 from .names import explained_reversal, is_distance_name, is_similarity_name, rate_target_name
 from .numbers import numbers_of
-from .roles import Roles, format_names
+from .roles import InferredSchema, Roles, format_names, option
 
 _INFERENCE_NAMES = ({"premise", "hypothesis"}, {"前提", "假设"}, {"前提", "假設"}, {"前提", "仮説"}, {"전제", "가설"})
 _MOST_ORDERED, _MOST_NAMED = 12, 8
@@ -56,7 +56,7 @@ class LabelOrder:
     is_favored: bool = True
 
 
-def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> Hypothesis:
+def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> InferredSchema:
     """Return pairs with the labels of a column, in order."""
     classes = find_classes(context.table.column(target))
     is_inference = are_inference_texts(context, texts)
@@ -78,8 +78,8 @@ def labelled_pairs(context: SchemaContext, texts: tuple[str, str], target: str) 
     roles = Roles("labelled_pairs", texts, target, labels=found.labels, group=group, note=note, ordered=found.is_ordered)
     why = (_("{=target}: {why}", target=target, why=found.why),) if found.why else ()
     if found.is_certain:
-        return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
-    return Hypothesis(roles, EXPLICIT, why, (_ask_order(context, roles, target, found),))
+        return InferredSchema(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
+    return InferredSchema(roles, EXPLICIT, why, (_ask_order(context, roles, target, found),))
 
 
 def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: LabelOrder) -> Question:

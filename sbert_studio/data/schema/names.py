@@ -36,8 +36,8 @@ def word_set(text: str) -> frozenset[str]:
 _LISTS = word_lists("names")
 _WORDS = {key: word_set(words) for key, words in _LISTS.items() if isinstance(words, str)}
 FIRST, SECOND, ANCHOR, POSITIVE, TEXT = (_WORDS[key] for key in ("first", "second", "anchor", "positive", "text"))
-SCORE, LABEL, GROUP, CATEGORY, IDENTIFIER, SPLIT = (_WORDS[key] for key in ("score", "label", "group", "category", "identifier", "split"))
-SPLIT_DEV, SPLIT_TEST = _WORDS["split_dev"], _WORDS["split_test"]
+SCORE, LABEL, GROUP, CATEGORY, IDENTIFIER = (_WORDS[key] for key in ("score", "label", "group", "category", "identifier"))
+SPLIT_NAME, SPLIT_PARTS = _WORDS["split_name"], {word: part for part in ("train", "dev", "test") for word in _WORDS[f"split_{part}"]}
 TITLE, KEYWORDS, FINAL_LABEL, COMBINED_RATING = (_WORDS[key] for key in ("title", "keywords", "final_label", "combined_rating"))
 NEGATIVE = re.compile(
     r"((hard)?neg(ative)?s?|dissimilar|irrelevant|distractor|contradiction|hardneg|negativ|négatif|negativo|rejected|wronganswer|"

@@ -1,4 +1,4 @@
-"""Hypotheses about rows with two or three texts: which columns form a pair, the role of a third, and which text is a negative."""
+"""Hypotheses about rows with two texts: which columns form a pair, and the role of a third."""
 
 from __future__ import annotations
 
@@ -15,39 +15,30 @@ from .evidence import Evidence
 from .hypotheses import (
     ACCEPT,
     ASK,
-    BY_EVIDENCE,
-    EXPLICIT,
     PAIRS,
-    Hypothesis,
     Reading,
     SchemaContext,
     ask_columns,
     ask_kind,
     category_option,
-    option,
     rows_with_values,
 )
 from .labelled_pairs import are_inference_texts, labelled_pairs
 from .labels import is_blank_class
 from .names import (
-    ANCHOR,
     CJK,
     FIRST,
     KEYWORDS,
     POSITIVE,
     SECOND,
     are_sides,
-    is_anchor_name,
-    is_bad_name,
     is_comment_name,
-    is_good_name,
     is_negative_name,
     is_topic_name,
-    normalize,
     rate_target_name,
     split_words,
 )
-from .roles import Kind, Roles
+from .roles import InferredSchema, Kind, Roles, option
 from .scored_pairs import scored_pairs
 from .targets import PairTarget, find_pair_targets, reads_as_scores
 
@@ -58,11 +49,7 @@ _MOST_PAIRS = 6
 _MOST_LABELS = 30
 _CLOSE, _CLOSE_DESPITE_NAME = 0.3, 0.5
 
-_CLEAR = 0.7  # minimum share of rows in which the negative is less similar than the positive
-_ALIGNED = 0.8
-_MOST_TEXTS = 8
 _LENGTH_RATIO = 2.5
-_SHARED = 0.2
 
 
 @dataclass(frozen=True)
@@ -80,7 +67,7 @@ class ColumnPair:
     alignment: float | None = None
 
 
-def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
+def pair_hypotheses(context: SchemaContext) -> list[InferredSchema]:
     """Return interpretations of the rows as pairs; empty unless there are two comparable text columns."""
     texts = context.texts
     if len(texts) < 2 or _are_name_and_text(context, texts):
@@ -90,7 +77,7 @@ def pair_hypotheses(context: SchemaContext) -> list[Hypothesis]:
     return [_with_question(_ask_which_pair(context, pairs), _with_best_target(context, pairs[0], targets))]
 
 
-def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> Hypothesis:
+def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind: Kind | None, target: str | None) -> InferredSchema:
     """Return pairs with the specified columns, kind or target.
 
     Raises:
@@ -104,7 +91,7 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
         pair, question = pairs[0], _ask_which_pair(context, pairs)
     if kind == "positive_pairs":
         roles = _positive_pairs(context, pair.texts)
-        found = Hypothesis(roles, PAIRS, context.describe_unused(roles))
+        found = InferredSchema(roles, PAIRS, context.describe_unused(roles))
     elif target is None and kind is None:
         found = _with_best_target(context, pair, find_targets(context, pair.texts))
     else:
@@ -112,11 +99,11 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
     return _with_question(question, found)
 
 
-def _with_question(question: Question | None, hypothesis: Hypothesis) -> Hypothesis:
+def _with_question(question: Question | None, hypothesis: InferredSchema) -> InferredSchema:
     return hypothesis if question is None else replace(hypothesis, questions=(question, *hypothesis.questions))
 
 
-def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> Hypothesis:
+def _with_target(context: SchemaContext, texts: tuple[str, str], target: str, kind: Kind | None = None) -> InferredSchema:
     is_scored = kind == "scored_pairs"
     if kind is None:
         is_scored = reads_as_scores(context.profile(target), are_inference_texts(context, texts))
@@ -235,7 +222,7 @@ def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind |
     return targets[0].column
 
 
-def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequence[PairTarget]) -> Hypothesis:
+def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequence[PairTarget]) -> InferredSchema:
     if targets and targets[0].score >= ACCEPT:
         return _with_accepted_target(context, pair.texts, targets)
     doubtful = [one for one in targets if _is_worth_asking(context, one)]
@@ -248,10 +235,10 @@ def _with_best_target(context: SchemaContext, pair: ColumnPair, targets: Sequenc
     can_be_category = not doubtful[0].is_scores and context.profile(names[0]).distinct > 1
     is_favored = all(one.model_score < 0 for one in doubtful)
     question = _ask_target(context, pair.texts, names, why, is_used=False, can_be_category=can_be_category, is_favored=is_favored)
-    return Hypothesis(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
+    return InferredSchema(_positive_pairs(context, pair.texts), PAIRS, (why,), (question,))
 
 
-def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], targets: Sequence[PairTarget]) -> Hypothesis:
+def _with_accepted_target(context: SchemaContext, texts: tuple[str, str], targets: Sequence[PairTarget]) -> InferredSchema:
     best, rest = targets[0], targets[1:]
     found = replace(_with_target(context, texts, best.column), score=best.score)
     rivals = [one for one in rest if one.score >= ACCEPT and one.score > best.score - 0.5 and one.is_scores == best.is_scores]
@@ -311,7 +298,7 @@ def _ask_target(
         is_favored: whether name and evidence support the default, and nothing contradicts it.
     """
     options = [option(name, target=name) for name in names]
-    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", "positive_pairs"))
+    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", kind="positive_pairs"))
     if can_be_category:
         options.append(category_option(context.longest_text(texts), names[0]))
     text = "Which column contains the score or the label?"
@@ -346,7 +333,7 @@ def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: floa
     return ""
 
 
-def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
+def _without_target(context: SchemaContext, pair: ColumnPair) -> InferredSchema:
     texts = pair.texts
     roles = _positive_pairs(context, texts)
     alignment = context.evidence.alignment(*texts)
@@ -357,11 +344,11 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
         if category is not None:
             others.insert(0, ("labelled_texts", (text,), category))
         question = ask_kind(context.table, roles, others, "Do the two texts of a row belong together?", doubt, is_favored=False)
-        return Hypothesis(roles, PAIRS, (doubt,), (question,))
-    third = next((one.name for one in context.texts if one.name not in texts and _are_comparable(context, one, texts)), None)
+        return InferredSchema(roles, PAIRS, (doubt,), (question,))
+    third = next((one.name for one in context.texts if one.name not in texts and are_comparable(context, one, texts)), None)
     if third is not None:
         question = _ask_third_text(context, roles, third)
-        return Hypothesis(roles, PAIRS, (question.why,), (question,))
+        return InferredSchema(roles, PAIRS, (question.why,), (question,))
     why = context.describe_unused(roles)
     if alignment is not None:
         why = (
@@ -371,10 +358,10 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> Hypothesis:
             ),
             *why,
         )
-    return Hypothesis(roles, PAIRS, why)
+    return InferredSchema(roles, PAIRS, why)
 
 
-def _are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequence[str]) -> bool:
+def are_comparable(context: SchemaContext, third: ColumnProfile, texts: Sequence[str]) -> bool:
     """Return True if a third column contains texts similar to the two: in length, number and vocabulary or similarity."""
     pair = [context.profile(name) for name in texts]
     if is_comment_name(third.name) or third.distinct < 0.3 * min(text.distinct for text in pair):
@@ -397,181 +384,8 @@ def _vocabulary(context: SchemaContext, names: Sequence[str]) -> set[str]:
 
 def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Question:
     texts = roles.texts
-    every = tuple(one.name for one in context.texts if one.name in texts or _are_comparable(context, one, texts))
+    every = tuple(one.name for one in context.texts if one.name in texts or are_comparable(context, one, texts))
     negatives = (*texts, third) if set(every) == {*texts, third} else every
     text = _("Is {third} a negative of {texts}, or should it be ignored?", third=repr(third), texts=repr(texts[0]))
     why = _("{third} contains similar texts, and nothing tells their role", third=repr(third))
     return ask_kind(context.table, roles, [("triplets", negatives, None)], text, why, (*texts, third), is_favored=False)
-
-
-# --- triplets
-
-
-def triplet_hypotheses(context: SchemaContext) -> list[Hypothesis]:
-    """Return interpretations of the rows as triplets."""
-    texts = context.texts
-    if named := _triplet_by_names(texts):
-        found = _check_names(context, named)
-    elif len(texts) == 3 and len({text.key.rstrip("0123456789") for text in texts}) == 1:
-        found = _check_numbered(context, tuple(text.name for text in texts))
-    else:
-        found = _triplet_by_evidence(context)
-    return [] if found is None else [found]
-
-
-def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) -> Hypothesis:
-    """Return triplets of the specified columns, else of columns with matching names, else of the first three.
-
-    Raises:
-        StudioError: there are fewer than three text columns.
-    """
-    texts = tuple(columns) if columns else _triplet_by_names(context.texts)
-    if not texts:
-        found = [text.name for text in context.texts if not is_comment_name(text.name)] or [text.name for text in context.texts]
-        if len(found) < 3:
-            raise StudioError(
-                _(
-                    "{name} has {texts} columns of text; triplets need anchor, positive and negative",
-                    name=context.table.name,
-                    texts=len(context.texts),
-                ),
-                "name three columns, or convert pairs or entailment labels to triplets",
-            )
-        texts = tuple(found[:3])
-    return Hypothesis(_triplets(context, texts), EXPLICIT)
-
-
-def _triplets(context: SchemaContext, texts: tuple[str, ...]) -> Roles:
-    return Roles("triplets", texts, group=context.find_group(texts))
-
-
-def _triplet_by_names(texts: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    """Return anchor, positive and negatives if a column is named as a negative, or one as bad and another as good."""
-    negatives = [text for text in texts if is_negative_name(text.name)]
-    if not negatives and any(is_good_name(text.name) for text in texts):
-        negatives = [text for text in texts if is_bad_name(text.name)]
-    rest = [text for text in texts if text not in negatives]
-    if not negatives or len(rest) < 2:
-        return ()
-    named = [text for text in rest if is_anchor_name(text.name) or is_good_name(text.name)]
-    rest = named if len(named) >= 2 else rest
-    plain = [text for text in rest if not is_good_name(text.name)]
-    anchors = [text for text in rest if text.key in ANCHOR] or [text for text in plain if is_anchor_name(text.name)] or plain or rest
-    others = [text for text in rest if text is not anchors[0]]
-    positive = next((text for text in others if is_good_name(text.name)), others[0])
-    return (anchors[0].name, positive.name, *(text.name for text in negatives))
-
-
-def _check_names(context: SchemaContext, named: tuple[str, ...]) -> Hypothesis | None:
-    share = context.evidence.positive_share(*named[:3])
-    roles = _triplets(context, named)
-    swapped = (named[0], named[2], named[1], *named[3:])
-    if not any(is_negative_name(name) for name in named[2:]) and (share is None or share < _CLEAR):
-        # Names such as good and bad may mean something else.
-        if (share is not None and share < 0.5) or _has_target(context, named):
-            return None
-        why = "the column names suggest triplets, and no model was used"
-        if share is not None:
-            why = _("the model agrees in only {share} of the sampled rows", share=f"{share:.0%}")
-        others: list[Reading] = [("triplets", (named[1], named[0], *named[2:]), None), ("positive_pairs", named[:2], None)]
-        return _ask_negative(context, roles, others, why, is_favored=share is not None)
-    if share is None or share > 0.35:
-        return Hypothesis(roles, EXPLICIT, ("a column is named as a negative", *context.describe_unused(roles)))
-    why = _(
-        "the anchor is more similar to {named} than to {named2} in {share} of the sampled rows",
-        named=repr(named[2]),
-        named2=repr(named[1]),
-        share=f"{1 - share:.0%}",
-    )
-    return Hypothesis(roles, EXPLICIT, (why,), (ask_columns(context.table, [named, swapped], why, is_favored=False),))
-
-
-def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> Hypothesis | None:
-    # Three texts whose names differ only in a number, or without names.
-    if _has_target(context, names):
-        return None
-    share = context.evidence.positive_share(*names[:3])
-    if share is not None and share >= _CLEAR:
-        why = _(
-            "{names} is more similar to {names2} than to {names3} in {share} of the sampled rows",
-            names=repr(names[0]),
-            names2=repr(names[1]),
-            names3=repr(names[2]),
-            share=f"{share:.0%}",
-        )
-        return Hypothesis(_triplets(context, names), BY_EVIDENCE, (why,))
-    why = "nothing tells which text is the negative"
-    if share is not None:
-        why = _("the second text is more similar to the first than the third is in {share} of the sampled rows", share=f"{share:.0%}")
-    order, other = names, (names[0], names[2], names[1])
-    if share is not None and share <= 0.3:
-        order, other = other, order
-    others: list[Reading] = [("triplets", other, None), ("positive_pairs", names[:2], None)]
-    is_favored = share is not None and (share <= 0.3 or share >= 0.6)
-    return _ask_negative(context, _triplets(context, order), others, why, is_favored=is_favored)
-
-
-def _triplet_by_evidence(context: SchemaContext) -> Hypothesis | None:
-    """Find two columns that are aligned row by row, and others that are not, regardless of their names."""
-    texts = [text.name for text in context.texts if not is_comment_name(text.name)]
-    if not 3 <= len(texts) <= _MOST_TEXTS or context.evidence.similar is None:
-        return None
-    share, first, second, negatives = max((_split_texts(context, a, b, texts) for a, b in combinations(texts, 2)), key=lambda one: one[0])
-    alignment = context.evidence.alignment(first, second)
-    is_found = share >= _CLEAR and alignment is not None and alignment >= _ALIGNED
-    is_found = is_found and all(_are_comparable(context, context.profile(name), (first, second)) for name in negatives)
-    if not is_found or _has_target(context, (first, second, *negatives)):
-        return None
-    if _anchor_points(second) > _anchor_points(first):
-        first, second = second, first
-    names = (first, second, *negatives)
-    roles = _triplets(context, names)
-    quoted = " and ".join(map(repr, negatives))
-    why = _(
-        "{first} and {second} are more similar to each other than to {quoted} in {share} of the sampled rows",
-        first=repr(first),
-        second=repr(second),
-        quoted=quoted,
-        share=f"{share:.0%}",
-    )
-    is_shared = all(_shares_texts(context, name, texts) for name in negatives)
-    stems = {normalize(name).rstrip("0123456789abc") for name in negatives}
-    if is_shared or all(map(is_bad_name, negatives)) or (len(negatives) > 1 and len(stems) == 1):
-        reason = _("{why}, and its texts recur in the other columns", why=why) if is_shared else why
-        return Hypothesis(roles, BY_EVIDENCE, (reason, *context.describe_unused(roles)))
-    others: list[Reading] = [("positive_pairs", (first, second), None), ("triplets", (second, first, *negatives), None)]
-    return _ask_negative(context, roles, others, why, is_favored=True)
-
-
-def _ask_negative(context: SchemaContext, roles: Roles, others: Sequence[Reading], why: str, *, is_favored: bool) -> Hypothesis:
-    anchor, positive, *negatives = roles.texts
-    text = _(
-        "Is {positive} similar to {anchor}, and {negatives} not?",
-        positive=repr(positive),
-        anchor=repr(anchor),
-        negatives=" and ".join(map(repr, negatives)),
-    )
-    return Hypothesis(roles, BY_EVIDENCE, (why,), (ask_kind(context.table, roles, others, text, why, is_favored=is_favored),))
-
-
-def _has_target(context: SchemaContext, names: tuple[str, ...]) -> bool:
-    targets = find_pair_targets(context.profiles, (names[0], names[1]), context.evidence)
-    return any(one.score >= ACCEPT for one in targets if one.column not in names)
-
-
-def _split_texts(context: SchemaContext, a: str, b: str, texts: Sequence[str]) -> tuple[float, str, str, tuple[str, ...]]:
-    """Return the minimum share of rows in which ``a`` and ``b`` are more similar to each other than to any other text, and the roles."""
-    others = tuple(name for name in texts if name not in (a, b))
-    shares = [context.evidence.positive_share(one, two, other) for other in others for one, two in ((a, b), (b, a))]
-    return min((share for share in shares if share is not None), default=0.0), a, b, others
-
-
-def _shares_texts(context: SchemaContext, name: str, texts: Sequence[str]) -> bool:
-    # Many texts of a column also occur in the other columns, as negatives sampled from the same pool do.
-    own = set(context.table.column(name))
-    others = {cell for other in texts if other != name for cell in context.table.column(other)}
-    return len(own & others) >= _SHARED * len(own)
-
-
-def _anchor_points(name: str) -> int:
-    return 2 * is_anchor_name(name) + (normalize(name) in FIRST) - 2 * is_good_name(name)

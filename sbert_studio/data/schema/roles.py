@@ -6,15 +6,16 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Annotated, Any, Literal, get_args
 
 from ...errors import StudioError
-from ...i18n import _
+from ...i18n import _, ngettext
 from ...serialization import JsonResult, doc
-from ..findings import Fix, Question
+from ..findings import Fix, Option, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -51,34 +52,24 @@ class Roles(JsonResult):
 
     def __post_init__(self) -> None:
         require_kind(self.kind)
+        kind = self.kind.replace("_", " ")
         least, most = _TEXTS[self.kind]
         if not least <= len(self.texts) <= most:
             needed = f"{least}" if least == most else _("at least {least}", least=least)
-            raise StudioError(
-                (
-                    _(
-                        "{kind} need {needed} text column, not {texts}",
-                        kind=self.kind.replace("_", " "),
-                        needed=needed,
-                        texts=len(self.texts),
-                    )
-                    if needed == "1"
-                    else _(
-                        "{kind} need {needed} text columns, not {texts}",
-                        kind=self.kind.replace("_", " "),
-                        needed=needed,
-                        texts=len(self.texts),
-                    )
-                ),
-                "choose the columns, or another kind",
+            message = ngettext(
+                "{kind} need {needed} text column, not {texts}",
+                "{kind} need {needed} text columns, not {texts}",
+                least,
+                kind=kind,
+                needed=needed,
+                texts=len(self.texts),
             )
+            raise StudioError(message, "choose the columns, or another kind")
         if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
             raise StudioError("one column has two roles", "choose a different column for each role")
         if self.kind in _TARGETS and self.target is None:
-            raise StudioError(
-                _("{kind} need a column of {targets}", kind=self.kind.replace("_", " "), targets=_TARGETS[self.kind]), "choose it"
-            )
-        if self.kind == "scored_pairs" and not (self.low is not None and self.high is not None and self.low != self.high):
+            raise StudioError(_("{kind} need a column of {targets}", kind=kind, targets=_TARGETS[self.kind]), "choose it")
+        if self.kind == "scored_pairs" and (None in (self.low, self.high) or self.low == self.high):
             raise StudioError(
                 _("the score scale from {low} to {high} is empty", low=self.low, high=self.high),
                 "give two different scores, for least similar and most similar",
@@ -93,18 +84,20 @@ class Roles(JsonResult):
 
 @dataclass(frozen=True)
 class InferredSchema:
-    """Inferred meaning of a table.
+    """Inferred meaning of a table, or a hypothesis about it.
 
     Attributes:
         roles: the roles of its columns.
-        questions: questions that only the user can answer; empty if the roles are certain.
+        score: the total score; the hypothesis with the highest one is used.
         why: the reasons for the roles, one sentence each.
+        questions: questions that only the user can answer; empty if the roles are certain.
         saturation: a sentence if the model already knows what the rows teach; else empty.
     """
 
     roles: Roles
-    questions: tuple[Question, ...] = ()
+    score: float = 0.0
     why: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
     saturation: str = ""
 
     @property
@@ -122,7 +115,7 @@ NO_ORDER = "none"
 """Input that means "these labels have no order"."""
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _SCALE = re.compile(rf"\s*({_NUMBER})\s*(?:-|–|:|to|\.\.)\s*({_NUMBER})\s*")
-_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 @dataclass(frozen=True)
@@ -157,43 +150,39 @@ class SchemaOverrides:
         """Return the overrides that still apply after a fix."""
         if change.name != "drop_column":
             return self
-        return SchemaOverrides(columns=self.columns, group=None if self.group == change.values["column"] else self.group)
+        column = change.values["column"]
+        group, split = (None if name == column else name for name in (self.group, self.split))
+        return SchemaOverrides(columns=self.columns, group=group, split=split)
 
     def __bool__(self) -> bool:
         return self != SchemaOverrides()
 
 
-def parse_overrides(
-    kind: str | None = None,
-    columns: str | None = None,
-    target: str | None = None,
-    group: str | None = None,
-    scale: str | None = None,
-    order: str | None = None,
-    *,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    **others: Any,
-) -> SchemaOverrides:
-    """Parse overrides as typed by a user: ``"scored pairs", "a, b", "score", "topic", "0-5", "no,yes"``.
-
-    ``order`` is ``none`` for labels without an order, ``scale`` is ``5-0`` if 0 is most similar, and ``delimiter`` may be a name: ``tab``,
-    ``comma``, ``semicolon``, ``pipe``. ``others`` are additional fields of :class:`SchemaOverrides`, passed unchanged.
+def parse_overrides(**typed: Any) -> SchemaOverrides:
+    """Return the overrides that a person typed; what is None, or an empty encoding or delimiter, is inferred.
 
     Raises:
-        StudioError: an argument cannot be parsed.
+        StudioError: a value cannot be parsed.
     """
-    return SchemaOverrides(
-        kind=None if kind is None else kind.strip().replace("-", "_").replace(" ", "_"),  # type: ignore[arg-type]
-        columns=None if columns is None else parse_columns(columns),
-        target=target,
-        group=group,
-        scale=None if scale is None else parse_scale(scale),
-        order=None if order is None else parse_order(order),
-        encoding=encoding or None,
-        delimiter=None if not delimiter else _DELIMITERS.get(delimiter.strip().casefold(), delimiter),
-        **others,
-    )
+    inferred = {"encoding": "", "delimiter": ""}
+    given = {name: value for name, value in typed.items() if value is not None and value != inferred.get(name)}
+    return SchemaOverrides(**parse_fields(given))
+
+
+def parse_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse typed values of :class:`SchemaOverrides`: ``"scored pairs"``, ``"a, b"``, ``"0-5"``, ``"no,yes"``; others stay as they are.
+
+    ``order`` and ``split`` are ``none`` for no order and no column of parts; ``scale`` is ``5-0`` if 0 is most similar.
+    """
+    parsers: dict[str, Callable[[str], Any]] = {
+        "kind": lambda text: text.strip().replace("-", "_").replace(" ", "_"),
+        "columns": parse_columns,
+        "order": parse_order,
+        "scale": parse_scale,
+        "header": _parse_yes_no,
+        "split": lambda text: "" if text.strip().casefold() == NO_ORDER else text,
+    }
+    return {name: parsers[name](value) if isinstance(value, str) and name in parsers else value for name, value in values.items()}
 
 
 def parse_order(text: str) -> tuple[str, ...]:
@@ -206,10 +195,8 @@ def parse_order(text: str) -> tuple[str, ...]:
         return ()
     labels = tuple(label.strip() for label in _parse_list(text))
     if len(labels) < 2 or len(set(labels)) < len(labels):
-        raise StudioError(
-            _("{text} is not an order of labels", text=repr(text)),
-            "list all labels separated by commas, least similar first, such as no,yes",
-        )
+        hint = "list all labels separated by commas, least similar first, such as no,yes"
+        raise StudioError(_("{text} is not an order of labels", text=repr(text)), hint)
     return labels
 
 
@@ -217,9 +204,8 @@ def parse_columns(text: str) -> tuple[str, ...]:
     """Parse comma-separated column names; names that contain a comma are quoted, as in CSV."""
     names = [name.strip() for name in _parse_list(text)]
     if not names or not all(names):
-        raise StudioError(
-            _("{text} does not name any columns", text=repr(text)), "list column names separated by commas, such as sentence1,sentence2"
-        )
+        hint = "list column names separated by commas, such as sentence1,sentence2"
+        raise StudioError(_("{text} does not name any columns", text=repr(text)), hint)
     return tuple(names)
 
 
@@ -228,6 +214,34 @@ def format_names(names: Sequence[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
+
+
+def format_flags(fields: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that set fields of :class:`SchemaOverrides`."""
+    words: list[str] = []
+    for name, value in fields.items():
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{name.replace('_', '-')}")
+        else:
+            words += [f"--{name}", format_value(value)]
+    return words
+
+
+def option(answer: str, **fields: Any) -> Option:
+    """Return the answer to a question that sets fields of :class:`SchemaOverrides`; those that are None stay as they are."""
+    choice = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None}
+    return Option(answer, shlex.join(format_flags(choice)), choice)
+
+
+def format_value(value: Any) -> str:
+    """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
+    if isinstance(value, list | tuple) and not value:
+        return NO_ORDER
+    if isinstance(value, list | tuple):
+        if len(value) == 2 and all(isinstance(end, int | float) for end in value):
+            return format_scale(float(value[0]), float(value[1]))
+        return format_names([str(item) for item in value])
+    return {True: "yes", False: "no", None: ""}.get(value, str(value)) if isinstance(value, bool | None) else str(value)
 
 
 def parse_scale(text: str) -> tuple[float, float]:
@@ -244,10 +258,16 @@ def format_scale(low: float, high: float) -> str:
     return f"{first}-{last}" if low >= 0 and high >= 0 else _("{first} to {last}", first=first, last=last)
 
 
+def _parse_yes_no(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _YES + _NO:
+        raise StudioError(_("header is {text}", text=repr(text)), "say yes where the first row names the columns, and no where it does not")
+    return word in _YES
+
+
 def _parse_list(text: str) -> list[str]:
     try:
         return next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error as error:
-        raise StudioError(
-            _("{text} cannot be read as a list: {error}", text=repr(text[:80]), error=error), "write it on one line, separated by commas"
-        ) from None
+        message = _("{text} cannot be read as a list: {error}", text=repr(text[:80]), error=error)
+        raise StudioError(message, "write it on one line, separated by commas") from None

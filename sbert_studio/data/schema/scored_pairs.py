@@ -11,7 +11,7 @@ from ...errors import StudioError
 from ...i18n import _
 from ..findings import ExampleRow, Option, Question
 from .evidence import Evidence, RankCorrelation
-from .hypotheses import EXPLICIT, Hypothesis, SchemaContext, complete_rows, example_rows, option
+from .hypotheses import EXPLICIT, SchemaContext, complete_rows, example_rows
 from .labels import find_classes
 from .names import explained_reversal, explained_scale, has_open_direction, is_distance_name, is_similarity_name, rate_target_name
 from .numbers import (
@@ -25,7 +25,7 @@ from .numbers import (
     parse_number,
     without_codes,
 )
-from .roles import Roles
+from .roles import InferredSchema, Roles, option
 from .targets import find_means
 
 _BY_CHANCE = 0.05
@@ -36,7 +36,7 @@ _OUTLIER_ROWS, _LEAST_OUTLIER_ROWS = 150, 4
 _SCALE_END = 0.2  # share of the scores at each end of the scale
 
 
-def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> Hypothesis:
+def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) -> InferredSchema:
     """Return pairs with the scores of a column.
 
     Raises:
@@ -85,8 +85,8 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
         if question is None:
             question = check.ask_direction() or check.ask_zero()
     if question is None:
-        return Hypothesis(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
-    return Hypothesis(roles, EXPLICIT, why, (question,))
+        return InferredSchema(roles, EXPLICIT, (*why, *context.describe_unused(roles)))
+    return InferredSchema(roles, EXPLICIT, why, (question,))
 
 
 def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:

@@ -145,7 +145,7 @@ def _train_command(files: RunFiles) -> str:
     spec, source = files.spec(), files.source()
     words = ["sbert-studio", "train", source["data"]["name"]]
     words += [word for part in ("dev", "first") if part in source for word in (f"--{part}", source[part]["name"])]
-    columns = _column_settings(files.roles()) | {"group": files.roles().group or ""}
+    columns = _column_settings(files.roles()) | {"group": files.roles().group or "", "split": files.roles().split or ""}
     words += [word for name, value in columns.items() for word in (f"--{name}", value)]
     read = source["data"].get("read", {})
     words += [word for name in ("encoding", "delimiter") if name in read for word in (f"--{name}", read[name])]
@@ -154,10 +154,12 @@ def _train_command(files: RunFiles) -> str:
     settings = _settings(spec.to_json())
     if spec.first:  # including the settings that it would otherwise inherit from the run
         inherited = {name: spec.first[name] for name in SHAPE if spec.first[name] != getattr(spec, name)}
+        own = {"split": files.first_roles().split or ""}
         settings |= {f"first.{name}": value for name, value in (_settings(spec.first) | inherited).items()}
     if "first" in source:
         read = {key: one if isinstance(one, str) else "yes" if one else "no" for key, one in source["first"].get("read", {}).items()}
-        settings |= {f"first.{name}": value for name, value in (_column_settings(files.first_roles()) | read).items()}
+        own = {"split": files.first_roles().split or ""}
+        settings |= {f"first.{name}": value for name, value in (_column_settings(files.first_roles()) | own | read).items()}
     return shlex.join([*words, *(word for name, value in settings.items() for word in ("--set", f"{name}={value}"))])
 
 

@@ -17,23 +17,30 @@ from ...training.events import format_rate
 
 if TYPE_CHECKING:
     from ...data.row_report import RowReport
+    from ...data.schema.split_column import RowSplit
     from ...training.estimate import Estimate
     from ...training.spec import TrainSpec
 
 
 @dataclass(frozen=True)
 class TrainingForecast:
-    """Estimate for a planned run: its settings with reasons, time and memory, and the use of its rows."""
+    """Estimate for a planned run: its settings and reasons, time and memory, the use of its rows, and their parts by a column, by file."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]
     estimate: Estimate
     accounts: Mapping[str, RowReport] = field(default_factory=dict)
+    splits: Mapping[str, RowSplit] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return ``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps, folds}, accounts}``."""
-        accounts = {name: account.to_json() for name, account in self.accounts.items()}
-        return {"spec": self.spec.to_json(), "reasons": list(self.reasons), "estimate": self.estimate.to_json(), "accounts": accounts}
+        """Return ``{spec, reasons, estimate{seconds, peak_bytes, pairs_per_second, steps, folds}, accounts, splits}``."""
+        return {
+            "spec": self.spec.to_json(),
+            "reasons": list(self.reasons),
+            "estimate": self.estimate.to_json(),
+            "accounts": {name: account.to_json() for name, account in self.accounts.items()},
+            "splits": {name: split.to_json() for name, split in self.splits.items()},
+        }
 
     def describe(self) -> str:
         """Return a summary such as ``about 4 min, 2.1 GB of memory; 1,250 steps at 84 rows a second``."""

@@ -13,7 +13,7 @@ from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.data.schema.content import are_tags
 from sbert_studio.data.schema.evidence import SimilarityFunction
-from sbert_studio.data.schema.inference import infer_columns, infer_roles, infer_schema, tables_by_split
+from sbert_studio.data.schema.inference import infer_columns, infer_roles, infer_schema
 from sbert_studio.data.schema.roles import Roles, SchemaOverrides
 from sbert_studio.errors import StudioError
 
@@ -64,8 +64,6 @@ def test_groups_and_splits_are_found() -> None:
     assert infer_roles(table(sentence1=A, sentence2=B, topic=topics, score=SCORES)).group == "topic"
     roles = infer_roles(table(sentence1=A, sentence2=B, score=SCORES, part=["train", "dev", "train", "test"] * 10))
     assert (roles.group, roles.split) == (None, "part")
-    parts = tables_by_split(table(a=A, part=["train", "Validation", "", "test"] * 10), "part")
-    assert {name: part.lines[:2].tolist() for name, part in parts.items()} == {"train": [2, 4], "dev": [3, 7], "test": [5, 9]}
     assert Roles.from_json(roles.to_json()) == roles
 
 

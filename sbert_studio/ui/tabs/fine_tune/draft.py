@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....data.samples import list_samples
-from ....data.schema.roles import SchemaOverrides, format_names, format_scale
+from ....data.schema.roles import SchemaOverrides, format_flags, format_value
 from ....errors import StudioError
 from ....i18n import _, join, to_sentence
 from ....serialization import to_plain
-from ....services.questions import apply_answer, format_value
+from ....services.questions import apply_answer
+from ....services.run_setup import default_run_name
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
 from ...views import Value, chosen_option
 
@@ -220,7 +221,7 @@ def start_run(studio: Studio, draft: Draft, owner: str, name: str, pins: Tracked
 
 
 def model_name(draft: Draft, name: str) -> str:
-    return name.strip() or Path(draft.name).stem
+    return name.strip() or default_run_name(draft.name)
 
 
 def free_name(studio: Studio, owner: str, name: str) -> str:
@@ -241,7 +242,7 @@ def require_plan(draft: Draft) -> TrainPlan:
 
 
 def format_choices(choices: SchemaOverrides) -> SchemaOverrides:
-    return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header)
+    return SchemaOverrides(encoding=choices.encoding, delimiter=choices.delimiter, header=choices.header, split=choices.split)
 
 
 def command_line(draft: Draft, model: str, default_model: str) -> str:
@@ -267,16 +268,7 @@ def command_line(draft: Draft, model: str, default_model: str) -> str:
 
 
 def choice_flags(choices: SchemaOverrides) -> list[str]:
-    words = ["--kind", choices.kind] if choices.kind else []
-    words += ["--columns", format_names(choices.columns)] if choices.columns else []
-    words += ["--target", choices.target] if choices.target else []
-    words += ["--group", choices.group] if choices.group is not None else []
-    words += ["--scale", format_scale(*choices.scale)] if choices.scale else []
-    words += ["--order", format_value(choices.order)] if choices.order is not None else []
-    words += ["--encoding", choices.encoding] if choices.encoding else []
-    words += ["--delimiter", choices.delimiter] if choices.delimiter else []
-    words += [] if choices.header is None else ["--header" if choices.header else "--no-header"]
-    return words + (["--as-read"] if choices.as_read else [])
+    return format_flags({name: value for name, value in vars(choices).items() if value != getattr(SchemaOverrides, name)})
 
 
 def open_question_flags(questions: Sequence[Question]) -> list[str]:

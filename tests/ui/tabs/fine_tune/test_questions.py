@@ -224,3 +224,22 @@ def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page,
     words = shlex.split(shown["command"])
     scale = parse_scale(words[words.index("--scale") + 1])
     assert page.studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain
+
+
+def test_rows_of_no_part_are_asked_about_on_the_page_and_in_the_api(page: Page, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv")
+    header, *rows = path.read_text().splitlines()
+    parts = ["tset", *(("train", "train", "dev", "test")[number % 4] for number in range(1, len(rows)))]
+    path.write_text("\n".join([f"{header},split", *(f"{row},{part}" for row, part in zip(rows, parts, strict=True))]))
+    draft = open_path(page, path)
+    assert draft.plan is not None and [question.name for question in draft.plan.questions] == ["split"]
+    used, ignored = (drafts.answer_question(page.studio, draft, [0, place], None) for place in (0, 1))
+    assert used.plan is not None and used.plan.dev_examples is not None and "--split split" in drafts.command_line(used, "m", "m")
+    assert ignored.plan is not None and len(ignored.plan.examples) == 60 and "--split ''" in drafts.command_line(ignored, "m", "m")
+    by_hand = drafts.with_columns(page.studio, ignored, SchemaOverrides("positive_pairs"), None)
+    assert by_hand.choices.split == "" and by_hand.plan is not None and len(by_hand.plan.examples) == 60
+    checked = api.check(page.studio, str(path), split="split").to_json()
+    assert checked["certain"] and checked["split"] == {"column": "split", "train": 29, "dev": 15, "test": 15, "other": 1}
+    assert api.check(page.studio, str(path), split="none").split is None
+    with pytest.raises(StudioError, match='split="none"'):
+        api.train(page, str(path), "auto", "auto", '{"epochs": 0.3}', "", "")
