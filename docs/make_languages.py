@@ -33,7 +33,7 @@ msgstr ""
 "Plural-Forms: nplurals=2; plural=(n != 1);\n"'''
 # Modules whose literals never reach the page, or are data themselves. Their messages do.
 SILENT = (
-    *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "ui/desktop.py", "settings.py"),
+    *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "settings.py"),
     *("ui/gradio_patches.py", "ui/panel.py", "ui/theme.py", "data/loading/codepages.py", "explore/bm25.py", "data/dates.py"),
     "services/topic_report_files.py",
     *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py", "i18n.py"),

@@ -1,19 +1,21 @@
-"""The command ``app``: serve the page."""
+"""The command ``app``: serve the page, in a browser or in a desktop window (pywebview) with the system's file dialogs."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +24,14 @@ from ..progress import StoppedError, checkpoint
 from ..shutdown import SHUTDOWN
 from .output import print_message
 
+if TYPE_CHECKING:
+    import webview
+
+    from ..services import Studio
+
 _ORPHAN_SECONDS = 86_400
+_TITLE = "SBERT Studio"
+_WIDTH, _HEIGHT, _MIN_SIZE = 1360, 900, (390, 600)
 
 
 def app(
@@ -68,9 +77,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
     settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
     if desktop:
-        from ..ui.desktop import require
-
-        require()
+        require_webview()
     if desktop and port is None and not _is_free(settings.host, settings.port):
         settings = replace(settings, port=0)  # a window needs no fixed port
     _require_free(settings.host, settings.port)
@@ -80,9 +87,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
         _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         checkpoint()
         if desktop:
-            from ..ui.desktop import show
-
-            show(studio, url)
+            open_window(studio, url)
         else:
             if opened and not (has_screen() and webbrowser.open(url)):
                 print_message(f"no browser could be opened from here: open {url} in one")
@@ -129,6 +134,75 @@ def _require_free(host: str, port: int) -> None:
         raise StudioError(f"there is no port {port}", "choose one from 1 to 65535, or 0 for a free one") from None
     except OSError as error:
         raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", "choose another --port or --host") from error
+
+
+def require_webview() -> None:
+    """Raise StudioError unless pywebview is installed."""
+    if importlib.util.find_spec("webview") is None:
+        raise StudioError(
+            "a window of its own needs pywebview, which is not installed",
+            "run pip install 'sbert-studio[desktop]', or pip install 'pywebview[qt]' on Linux; or leave --desktop out and use a browser",
+        )
+
+
+def closing_question(studio: Studio) -> str:
+    """Return a question that lists the work that closing the studio would interrupt; empty if there is none."""
+    runs = len(studio.fine_tune.list_active())
+    jobs = len(studio.embedding_jobs.list_active()) + len(studio.evaluation_jobs.list_active())
+    notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
+    notes += [f"Other running tasks: {jobs}. They would have to start again."] if jobs else []
+    return " ".join([*notes, "Close the studio anyway?"]) if notes else ""
+
+
+def open_window(studio: Studio, url: str) -> None:
+    """Open the page at ``url`` in a window, and return once it is closed.
+
+    Raises:
+        StudioError: the system cannot open a window.
+    """
+    import webview
+
+    webview.settings["ALLOW_DOWNLOADS"] = True  # downloads ask for the location, as in any program
+    window = webview.create_window(_TITLE, url, width=_WIDTH, height=_HEIGHT, min_size=_MIN_SIZE, text_select=True)
+    question = _ClosingQuestion(studio, window)
+    window.events.closing += question.may_close
+    storage = studio.workspace.home / "window"
+    with SHUTDOWN.listened(question.close):
+        try:
+            webview.start(gui="qt" if importlib.util.find_spec("qtpy") else None, private_mode=False, storage_path=str(storage))
+        except webview.WebViewException as error:
+            raise StudioError(
+                f"no window can be opened here: {error}",
+                "on Linux run pip install 'pywebview[qt]'; or leave --desktop out and use a browser",
+            ) from None
+
+
+class _ClosingQuestion:
+    """Confirmation before the window closes. Its dialog waits for the window's thread, so it is shown by another thread."""
+
+    def __init__(self, studio: Studio, window: webview.Window) -> None:
+        self._studio, self._window = studio, window
+        self._confirmed = False
+        self._asking = threading.Lock()
+
+    def may_close(self) -> bool:
+        if self._confirmed or not (question := closing_question(self._studio)):
+            return True
+        threading.Thread(target=self._ask, args=(question,), name="closing", daemon=True).start()
+        return False
+
+    def close(self) -> None:
+        self._confirmed = True
+        threading.Thread(target=self._window.destroy, name="closing", daemon=True).start()
+
+    def _ask(self, question: str) -> None:
+        if not self._asking.acquire(blocking=False):
+            return  # already open
+        try:
+            if self._window.create_confirmation_dialog(_TITLE, question):
+                self.close()
+        finally:
+            self._asking.release()
 
 
 COMMANDS = (app,)

@@ -20,7 +20,6 @@ from ...sessions.language import notify_info
 from ...state import FINE_TUNE, ModelUpdate, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
-from . import settings_form
 from .draft import Draft, restore_draft, save_draft
 from .run_panel import select_run
 from .view_model import (
@@ -32,7 +31,10 @@ from .view_model import (
     RestoredForm,
     SettingsView,
     StartedRun,
+    chosen_options,
     command_view,
+    deciding_values,
+    default_settings,
     displayed_settings,
     draft_view,
     empty_draft,
@@ -40,7 +42,9 @@ from .view_model import (
     pin_names,
     pins_form,
     plan_view,
+    read_overrides,
     reasons_view,
+    settings_view,
 )
 
 if TYPE_CHECKING:
@@ -201,20 +205,20 @@ def change_settings(
 def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> PlanView:
     values = form_values(settings)
     if not key or key not in page.drafts:  # Start reports a draft that is no longer in memory
-        return PlanView(settings=answer_form(settings, settings_form.settings_view(None, settings_form.default_settings(), values)))
+        return PlanView(settings=answer_form(settings, settings_view(None, default_settings(), values)))
     draft = page.drafts.get(key)
     before, kind = displayed_settings(draft), draft.diagnosis.roles.kind if draft.diagnosis else None
     try:
-        planned = drafts.with_settings(page.studio, draft, model, settings_form.read_overrides(values, before, draft.request.overrides))
+        planned = drafts.with_settings(page.studio, draft, model, read_overrides(values, before, draft.request.overrides))
     except StudioError as error:
-        _warn_once(page, key, draft, settings_form.chosen_options(values), settings_form.chosen_options(before), error)
-        return PlanView(settings=answer_form(settings, settings_form.settings_view(kind, before, values)))
+        _warn_once(page, key, draft, chosen_options(values), chosen_options(before), error)
+        return PlanView(settings=answer_form(settings, settings_view(kind, before, values)))
     if planned.plan is None:
         page.drafts.put(replace(planned, refused=()), key)
-        return PlanView(settings=answer_form(settings, settings_form.settings_view(kind, before, values)))
+        return PlanView(settings=answer_form(settings, settings_view(kind, before, values)))
     after = displayed_settings(planned)
     is_objective_gone = values.get("loss") not in ("auto", after["loss"])
-    if settings_form.deciding_values(before) == settings_form.deciding_values(after) and not is_objective_gone:
+    if deciding_values(before) == deciding_values(after) and not is_objective_gone:
         # No other setting depends on the edit, so the form stays as it is: the visitor may still be typing.
         page.drafts.put(replace(draft, edited=planned.request.overrides, refused=()), key)
         default = page.studio.settings.default_model
@@ -278,12 +282,12 @@ def _planned(page: Page, key: str | None, model: str | None, language: str, sett
         overrides = _overrides(draft, settings)
     else:
         draft = drafts.open_draft(page.studio, samples(language)[0].path, model)
-        overrides = settings_form.read_overrides(form_values(settings), settings_form.default_settings(), {})
+        overrides = read_overrides(form_values(settings), default_settings(), {})
     return drafts.with_settings(page.studio, draft, model, overrides)
 
 
 def _overrides(draft: Draft, settings: Value) -> dict[str, object]:
-    return settings_form.read_overrides(form_values(settings), displayed_settings(draft), draft.request.overrides)
+    return read_overrides(form_values(settings), displayed_settings(draft), draft.request.overrides)
 
 
 def _show(page: Page, draft: Draft, model: str | None, sent: object = None) -> DraftView:

@@ -13,7 +13,7 @@ from ...panel import Panel
 from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
 from ...state import FINE_TUNE, compare_with_base, next_runs_version
 from ...views import view
-from . import handlers, run_panel, settings_form
+from . import handlers, run_panel, view_model
 from .view_model import KINDS, NO_FILE, NO_GROUP, pins_form
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _draw_data(page: Page, panel: Panel) -> None:
 
 def _draw_form(panel: Panel) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
-        displayed = settings_form.settings_view(None, settings_form.default_settings())
+        displayed = view_model.settings_view(None, view_model.default_settings())
         settings = components.form(displayed, elem_id="tune-settings")
         name = gr.Textbox(label="Model name", placeholder="(defaults to the file name)", max_lines=1, max_length=80, elem_id="tune-name")
         with gr.Accordion("Track example pairs during training", open=False, elem_id="tune-pinned") as section:

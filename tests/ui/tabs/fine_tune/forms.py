@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.fine_tune import settings_form
+from sbert_studio.ui.tabs.fine_tune import view_model
 from sbert_studio.ui.tabs.fine_tune.draft import Draft, open_draft, with_settings
 from sbert_studio.ui.tabs.fine_tune.view_model import displayed_settings, pins_form
 
 
 def values_of(displayed: dict[str, object], **changed: object) -> dict[str, Any]:
     """Values of the form that shows some settings, with some changed by hand."""
-    return {**settings_form.settings_view(None, displayed)["values"], **changed}
+    return {**view_model.settings_view(None, displayed)["values"], **changed}
 
 
 def form_of(draft: Draft, **changed: object) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def open_path(page: Page, path: Path, model: str | None = None) -> Draft:
 
 def replan(page: Page, draft: Draft, model: str | None = None, **changed: object) -> Draft:
     """The draft planned again with settings changed by hand."""
-    overrides = settings_form.read_overrides(form_of(draft, **changed)["values"], displayed_settings(draft), draft.request.overrides)
+    overrides = view_model.read_overrides(form_of(draft, **changed)["values"], displayed_settings(draft), draft.request.overrides)
     return with_settings(page.studio, draft, model, overrides)
 
 

@@ -17,7 +17,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
 from sbert_studio.ui.state import new_visitor_id
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
-from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, settings_form, view_model
+from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
 from sbert_studio.ui.tabs.fine_tune.draft import restore_draft, save_draft
 from sbert_studio.ui.tabs.fine_tune.handlers import samples
 from sbert_studio.ui.tabs.models import handlers as models
@@ -60,7 +60,7 @@ def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Pa
     draft = drafts.with_columns(page.studio, open_path(page, path), SchemaOverrides("scored_pairs"), None)
     assert draft.diagnosis is None
     assert view_model.findings_view(draft)["findings"][0]["severity"] == "error"
-    assert settings_form.settings_view(None, view_model.displayed_settings(draft))["values"]["loss"] == "auto"
+    assert view_model.settings_view(None, view_model.displayed_settings(draft))["values"]["loss"] == "auto"
     with pytest.raises(StudioError):
         drafts.start_run(page.studio, draft, "local", "")
 

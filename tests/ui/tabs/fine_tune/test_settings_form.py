@@ -6,8 +6,8 @@ import pytest
 
 from sbert_studio.losses import LOSSES
 from sbert_studio.training.spec import TrainSpec
-from sbert_studio.ui.tabs.fine_tune import settings_form
-from sbert_studio.ui.tabs.fine_tune.settings_form import displayed_settings, loss_choices, read_overrides, settings_view
+from sbert_studio.ui.tabs.fine_tune import view_model
+from sbert_studio.ui.tabs.fine_tune.view_model import form_settings, loss_choices, read_overrides, settings_view
 
 from .forms import values_of
 from .test_settings_edits import find
@@ -15,12 +15,12 @@ from .test_settings_edits import find
 
 @pytest.mark.parametrize("values", [{}, {"learning_rate": 1.23456789e-5, "epochs": 10 / 3, "loss": "triplet", "warmup_ratio": 0.123456}])
 def test_an_untouched_form_overrides_nothing(values: dict[str, object]) -> None:
-    displayed = displayed_settings(TrainSpec(**{"loss": "cosine", **values}), {})  # type: ignore[arg-type]
+    displayed = form_settings(TrainSpec(**{"loss": "cosine", **values}), {})  # type: ignore[arg-type]
     assert read_overrides(values_of(displayed), displayed, {}) == {}
 
 
 def test_only_changed_settings_and_those_of_the_used_objective_are_overrides() -> None:
-    displayed = displayed_settings(TrainSpec(loss="contrastive"), {})
+    displayed = form_settings(TrainSpec(loss="contrastive"), {})
     values = values_of(displayed, method="lora", epochs="2")
     assert read_overrides(values, displayed, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
     own = values_of(displayed) | {"contrastive.margin": 0.75, "cosent.scale": 7.0}
@@ -54,7 +54,7 @@ def test_only_changed_settings_and_those_of_the_used_objective_are_overrides() -
 def test_settings_of_another_architecture_are_dropped(
     spec: TrainSpec, architecture: str, earlier: dict[str, object], overrides: dict[str, object]
 ) -> None:
-    displayed = displayed_settings(spec, earlier)
+    displayed = form_settings(spec, earlier)
     assert read_overrides(values_of(displayed, architecture=architecture), displayed, earlier) == overrides
 
 
@@ -64,7 +64,7 @@ def test_objectives_are_those_of_the_kind_and_the_architecture() -> None:
     assert [name for _, name in loss_choices("labelled_pairs", "cross")] == ["auto", "mse", "binary_cross_entropy", "cross_entropy"]
     poly = [name for _, name in loss_choices("labelled_pairs", "poly")]
     assert poly == ["auto", "in_batch", "cosine", "cosent", "cosine+cosent"]
-    view = settings_view("scored_pairs", displayed_settings(TrainSpec(architecture="cross", loss="mse"), {}))
+    view = settings_view("scored_pairs", form_settings(TrainSpec(architecture="cross", loss="mse"), {}))
     offered = find(view["items"], "loss")["choices"]
     assert [name for _, name in offered] == ["auto", "mse", "binary_cross_entropy"] and offered[0][0].endswith("Squared error")
 
@@ -75,13 +75,13 @@ def test_objectives_are_those_of_the_kind_and_the_architecture() -> None:
 )
 def test_the_form_shows_what_the_architecture_needs(method: str, architecture: str, visible: str) -> None:
     objective = {"cross": "mse", "poly": "in_batch", "siamese": "cosent"}[architecture]
-    items = settings_view(None, displayed_settings(TrainSpec(method=method, architecture=architecture, loss=objective), {}))["items"]
+    items = settings_view(None, form_settings(TrainSpec(method=method, architecture=architecture, loss=objective), {}))["items"]
     names = ("of-lora", "of-cross", "of-poly", "of-vectors")
     assert [name for name in names if find(items, name)["visible"]] == [name for name in names if name in visible.split()]
 
 
 def test_every_setting_and_architecture_is_in_the_form() -> None:
-    view = settings_view(None, settings_form.default_settings())
-    assert all(find(view["items"], item.name) for item in settings_form.spec_fields())
-    (field,) = [item for item in settings_form.spec_fields() if item.name == "architecture"]
+    view = settings_view(None, view_model.default_settings())
+    assert all(find(view["items"], item.name) for item in view_model.spec_fields())
+    (field,) = [item for item in view_model.spec_fields() if item.name == "architecture"]
     assert [value for _, value in find(view["items"], "architecture")["choices"]] == list(field.choices)
