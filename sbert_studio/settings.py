@@ -158,8 +158,8 @@ class Settings:
     def elsewhere(self) -> str:
         """Hint on how to avoid the limits."""
         if self.duplicate_url:
-            return _("a Space of your own has limits of your own: duplicate this one at {duplicate_url}", duplicate_url=self.duplicate_url)
-        return "on a machine of your own there is no such limit"
+            return _("duplicate this Space to set your own limits: {duplicate_url}", duplicate_url=self.duplicate_url)
+        return "there is no such limit on your own machine"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -291,7 +291,7 @@ def _expanded(folder: str) -> Path:
     try:
         return Path(folder).expanduser()
     except RuntimeError:
-        raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder you may write") from None
+        raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder with write permission") from None
 
 
 def variables() -> Iterator[tuple[str, str, str]]:

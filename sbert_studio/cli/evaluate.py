@@ -69,7 +69,7 @@ def evaluate(
     for name in named:
         # Model folders have no such suffix: this is a missing file.
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
-            raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
+            raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it contains spaces")
     if not files and not suite:
         raise StudioError("there is no evaluation data", "name a file with --data, or a suite with --suite")
     if not named:

@@ -101,7 +101,7 @@ class _Builder:
         if not self._usable.any():
             raise StudioError(
                 _(
-                    "no row of {name} makes an example: {findings}",
+                    "no row of {name} can be used as an example: {findings}",
                     name=table.name,
                     findings=join("; ", (finding.message for finding in self._findings)),
                 ),
@@ -176,8 +176,8 @@ class _Builder:
         names, unknown = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
         self._skip(
             unknown,
-            _("whose {what} is none of {names}", what=what, names=names),
-            _("the {what} is none of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
+            _("whose {what} is not one of {names}", what=what, names=names),
+            _("the {what} is not one of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
         )
         return classes
 
@@ -199,7 +199,7 @@ class _Builder:
         if rounded.any():
             rows = tuple(self._table.lines[rounded].tolist())
             message = _(
-                "{rows} with a score rounded off the scale {least}–{most}, put back on it",
+                "{rows} with a score rounded off the scale {least}–{most}, clipped to it",
                 rows=count(len(rows), "row"),
                 least=f"{least:g}",
                 most=f"{most:g}",

@@ -23,7 +23,7 @@ _COUNTED_TASKS = {"categories": ("texts", "puts", "in the right category"), "tri
 def describe_metric(metric: str) -> str:
     """Return a readable metric name: ``cosine_spearman`` → ``Cosine Spearman``."""
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
-    return capitalize(words)
+    return capitalize(words.replace("neighbour", "neighbor"))  # stored reports have the British spelling
 
 
 def disambiguate_names(files: Sequence[tuple[str, str]]) -> list[str]:
@@ -216,7 +216,10 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
     if "sd" in after:
         ended = " as they ended," if owner_has_chosen else ""
         gain += _(
-            ", mean of {each} trainings{ended} that differ by ± {sd}", each=len(after["each"]), ended=ended, sd=f"{after['sd']:.{digits}f}"
+            ", mean of {each} training runs{ended} with a standard deviation of {sd}",
+            each=len(after["each"]),
+            ended=ended,
+            sd=f"{after['sd']:.{digits}f}",
         )
     elif len(bounds) == 2:
         gain += _(", between {bounds} and {bounds2}", bounds=f"{bounds[0]:+.{digits}f}", bounds2=f"{bounds[1]:+.{digits}f}")
@@ -246,7 +249,7 @@ def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any
 
 
 def _training_choice(after: Mapping[str, Any], own: str) -> str:
-    return _("strength {strength}, which the training chose: {own}", strength=f"{after['chosen'].get('strength', 1.0):g}", own=own)
+    return _("strength {strength}, selected automatically: {own}", strength=f"{after['chosen'].get('strength', 1.0):g}", own=own)
 
 
 def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ class CosineCoSENTLoss(Loss):
     """w · mean (cos(u, v) − t)² + CoSENT with λ: regression fixes the scale of the cosines, CoSENT sharpens their order."""
 
     title = "Cosine regression + CoSENT"
-    summary = "Fits the scores and their order at once; the strongest here on a few thousand scored pairs."
+    summary = "Fits the scores and their order at once; best in our measurements on a few thousand scored pairs."
     kinds = ("scored_pairs", "labelled_pairs")
     whole_batch = True
     ranks = True
@@ -26,7 +26,7 @@ class CosineCoSENTLoss(Loss):
     @dataclass(frozen=True)
     class Params:
         cosine_weight: float = setting(5.0, "Weight of the regression term relative to CoSENT.", min=0, max=100, step=0.5)
-        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalized.", min=1, max=100, step=1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
@@ -65,13 +65,13 @@ class NaiveCosineLoss(Loss):
     """
 
     title = "Naive cosine"
-    summary = "Pulls cosines straight to 1 and to -1, to 0 or below a threshold; for comparison with CoSENT."
+    summary = "Pushes cosines directly to 1 and −1, to 0 or below a threshold; for comparison with CoSENT."
     kinds = ("labelled_pairs", "scored_pairs")
 
     @dataclass(frozen=True)
     class Params:
         equation: str = setting("linear", "Equation of the article.", choices=("linear", "squared", "threshold"))
-        threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are left alone.", min=-1, max=1, step=0.05)
+        threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are ignored.", min=-1, max=1, step=0.05)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         c = cosine(columns[0], columns[1])

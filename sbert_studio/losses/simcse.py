@@ -22,7 +22,7 @@ class SimCSELoss(Loss):
     """
 
     title = "SimCSE, unsupervised"
-    summary = "Needs sentences only: each is encoded twice with dropout and should match itself within the batch."
+    summary = "Needs only sentences: each is encoded twice with dropout and should match itself within the batch."
     kinds: tuple[Kind, ...] = ("sentences",)
     views = 2
     in_batch = True

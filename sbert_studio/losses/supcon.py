@@ -47,12 +47,12 @@ class SupConLoss(CategoryLoss):
     """
 
     title = "Supervised contrastive"
-    summary = "Pulls texts of one category together and pushes other categories apart, over all pairs of a batch."
+    summary = "Pulls texts of the same category together and pushes other categories apart, over all pairs of a batch."
 
     @dataclass(frozen=True)
     class Params:
         temperature: float = setting(
-            0.07, "τ: smaller values emphasise the nearest texts of other categories.", min=0.005, max=1, step=0.005
+            0.07, "τ: smaller values emphasize the nearest texts of other categories.", min=0.005, max=1, step=0.005
         )
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
@@ -81,14 +81,15 @@ class PrototypeSupConLoss(SupConLoss):
 
     title = "Supervised contrastive + prototypes"
     summary = (
-        "Pulls texts of one category towards each other and towards a learned prototype; the most accurate here on texts with a category."
+        "Pulls texts of the same category toward each other and toward a learned prototype; most accurate in our "
+        "measurements on texts with a category."
     )
 
     @dataclass(frozen=True)
     class Params(SupConLoss.Params):
         prototype_weight: float = setting(1.0, "Weight of the prototype term relative to SupCon.", min=0, max=100, step=0.1)
         prototype_temperature: float = setting(
-            0.1, "τ of the prototypes: smaller values emphasise the nearest other categories.", min=0.005, max=1, step=0.005
+            0.1, "τ of the prototypes: smaller values emphasize the nearest other categories.", min=0.005, max=1, step=0.005
         )
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:

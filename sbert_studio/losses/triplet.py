@@ -23,13 +23,13 @@ class BatchHardTripletLoss(CategoryLoss):
     """
 
     title = "Batch-hard triplets"
-    summary = "Pulls each text nearer to the farthest text of its category than to the nearest of another category in the batch."
+    summary = "Pulls each text closer to the farthest text of its category than to the nearest text of another category in the batch."
 
     @dataclass(frozen=True)
     class Params:
         distance: str = setting("cosine", "Distance measure.", choices=("cosine", "euclidean"))
         margin: float = setting(0.2, "ε: margin between the farthest positive and the nearest negative.", min=0, max=100, step=0.05)
-        soft_margin: bool = setting(False, "Use a soft margin instead of ε: easy triplets still contribute a little.")
+        soft_margin: bool = setting(False, "Use a soft margin instead of ε, so that easy triplets still contribute a little.")
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
@@ -60,14 +60,14 @@ class TripletLoss(Loss):
     """
 
     title = "Triplet"
-    summary = "Pulls the positive nearer to the anchor than each negative by a margin."
+    summary = "Pulls the positive closer to the anchor than each negative by a margin."
     kinds = ("triplets",)
     needs_targets = False
 
     @dataclass(frozen=True)
     class Params:
         distance: str = setting("euclidean", "Distance measure.", choices=tuple(DISTANCES))
-        margin: float = setting(1.0, "ε: margin by which the positive should be nearer than each negative.", min=0, max=100, step=0.1)
+        margin: float = setting(1.0, "ε: margin by which the positive should be closer than each negative.", min=0, max=100, step=0.1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         anchor, positive, *negatives = columns

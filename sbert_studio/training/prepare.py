@@ -63,7 +63,7 @@ def require_no_prompt(spec: TrainSpec) -> None:
         StudioError: a prompt was specified.
     """
     if spec.prompt:
-        raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")
+        raise StudioError("a cross-encoder does not support prompts", "omit the prompt, or choose another architecture")
 
 
 _ROWS = 10_000
@@ -156,8 +156,8 @@ def _build_loss(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss
     if spec.architecture == "siamese":
         return build_loss(spec.loss, spec.loss_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
     if spec.widths:
-        what = "has no vectors to shorten" if spec.architecture == "cross" else "compares its vectors in full"
-        raise StudioError(_("a {architecture}-encoder {what}", architecture=spec.architecture, what=what), "leave matryoshka out")
+        what = "has no vectors to truncate" if spec.architecture == "cross" else "compares its vectors in full"
+        raise StudioError(_("a {architecture}-encoder {what}", architecture=spec.architecture, what=what), "omit matryoshka")
     if spec.architecture == "poly":
         return build_poly_encoder_loss(spec.loss, spec.loss_params, dim=encoder.dim, codes=spec.codes, labels=labels)
     loss_fn = build_cross_encoder_loss(spec.loss, spec.loss_params, labels=labels, head=spec.head)

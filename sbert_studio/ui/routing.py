@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 2_000
 OWN_FILE = "own"
 """Temporary value of the corpus selector when the visitor wants to upload a file."""
-_OWN_CHOICE = ("A file of your own…", OWN_FILE)
+_OWN_CHOICE = ("Upload a file…", OWN_FILE)
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
 _FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
@@ -105,7 +105,7 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
             names = ", ".join(repr(name[:80]) for name in unknown)
             missing.append(_("The models {names} do not exist here.", names=names))
     if missing:
-        notify_warning(" ".join(missing), duration=10, title="Parts of this address no longer exist")
+        notify_warning(" ".join(missing), duration=10, title="Parts of this link no longer exist")
     return LocationView(
         location=location,
         address=current_location(page, key, model, header.saved_model) | {"visit": location.visit},

@@ -61,7 +61,7 @@ def list_the_neighbours_of_a_point(app: App) -> None:
     expect(tip).to_be_hidden()
     # Thumbs beside the neighbours, not beside the text itself; the first click puts the pair into the basket, the second takes it out.
     expect(scene.list.locator(".sb-thumbs")).to_have_count(12)
-    thumb = scene.items.nth(1).get_by_role("button", name="Belong together", exact=True)
+    thumb = scene.items.nth(1).get_by_role("button", name="Similar", exact=True)
     for pressed in ("true", "false"):
         thumb.click()
         expect(thumb).to_have_attribute("aria-pressed", pressed)

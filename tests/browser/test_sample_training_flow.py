@@ -33,7 +33,7 @@ def pin_texts(app: App) -> None:
     form.set("epochs", "1")
     form.set("pin-1a", "it got eaten by the machine")
     form.start()
-    expect(app.toast.filter(has_text="pinned pair 1")).to_be_visible()
+    expect(app.toast.filter(has_text="tracked pair 1")).to_be_visible()
     form.set("pin-1b", "my card did not come out again")
     form.at("#tune-pin-more").click()
     expect(form.at("#tune-pin-2a")).to_be_visible()

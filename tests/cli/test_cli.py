@@ -222,7 +222,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--convert", "scored_to_labelled"], "need an output file"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
         (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
-        (["--fix", "--out", "pairs.csv"], "is the file that is read"),
+        (["--fix", "--out", "pairs.csv"], "is the input file"),
         (["--scale", "wide"], "is not a scale"),
         (["--scale", "5-5"], "is empty"),
         (["--kind", "quadruplets"], "is not a kind of examples"),
@@ -432,7 +432,7 @@ def test_a_file_that_is_read_is_never_written_over(cli: Any, corpus: Path, pairs
     link = corpus.with_name("link.csv")
     link.symlink_to(corpus)
     for command in (["encode", corpus, "--out", link], ["map", corpus, "--out", corpus], ["similarity", "--pairs", pairs, "--out", pairs]):
-        assert "is the file that is read" in refused(cli(*command, "--json"))
+        assert "is the input file" in refused(cli(*command, "--json"))
     assert (corpus.read_bytes(), pairs.read_bytes()) == before
 
 
@@ -716,7 +716,7 @@ def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_pa
     table.write_text("".join(f"{word} {place} {place * place} 1\n" for place, word in enumerate(["cat", "dog", "mat", "red"])))
     taken = ok(cli("fit", corpus, "--kind", table, "--out", tmp_path / "taken", "--common", "1", "--json"))
     assert (taken["words"], taken["dim"]) == (4, 3) and "does not know" in taken["notes"][0]
-    assert "learned already" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
+    assert "already trained" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
     assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
     assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))
 
@@ -757,7 +757,7 @@ def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corp
     for wrong, words in (
         (["--loss", "softmax"], "softmax does not learn from scored pairs"),
         (["--model", tmp_path / "words", "--method", "lora"], "no layers for an adapter"),
-        (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
+        (["--set", "recurrent=gur"], "nothing (omit it), rnn, lstm, gru"),
     ):
         for plan in ([], ["--plan"]):
             assert words in refused(cli("train", pairs, *wrong, *plan, "--json"))

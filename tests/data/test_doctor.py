@@ -269,7 +269,7 @@ def test_a_language_that_the_model_does_not_know_is_reported(text: str, language
     assert language in finding.message and finding.fix is None and "train anyway" in finding.message
     assert "choose intfloat/multilingual-e5-small from the Hugging Face Hub" in finding.message
     installed = diagnose(table, languages=["en"], multilingual="multilingual-e5-small")
-    assert "choose multilingual-e5-small, which reads many languages, or train anyway" in the(installed, "look like").message
+    assert "choose multilingual-e5-small, which supports many languages, or train anyway" in the(installed, "look like").message
     assert not mentions(diagnose(table), "look like")
 
 

@@ -157,7 +157,7 @@ def test_a_missing_test_split_is_named(downstream: Path, name: str, folder: str)
     for path in place.iterdir():
         if "train" not in path.name:
             path.unlink()
-    with pytest.raises(StudioError, match=f"no file of {name} was found in {place.name}: the test split is missing beside the train split"):
+    with pytest.raises(StudioError, match=f"no file of {name} was found in {place.name}: the test split is missing, but the train split"):
         find(name, place)
 
 

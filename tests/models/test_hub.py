@@ -155,7 +155,7 @@ def test_a_model_too_large_is_refused_before_anything_is_fetched(server: HubServ
 def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: HubServer, tmp_path: Path) -> None:
     server.models["all/lies"] = Repository(large(tmp_path / "lies"), said={"model.safetensors": 10}, seconds=0.005)
     hub = Hub(tmp_path / "visitors", max_bytes=2 << 20)
-    with pytest.raises(StudioError, match=r"larger than the Hugging Face Hub says, and than the 2 MiB allowed"):
+    with pytest.raises(StudioError, match=r"larger than reported by the Hugging Face Hub, and exceeds the maximum of 2 MiB"):
         hub.fetch("all/lies", ANONYMOUS)
     assert server.sent < LARGE
     assert not list((tmp_path / "visitors").rglob("*.incomplete"))
@@ -164,11 +164,11 @@ def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: Hub
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not have it"),
+        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not provide it"),
         ({"fails": {"": 429}}, "too many requests"),
         ({"fails": {"config.json": 429}}, "too many requests"),
-        ({"fails": {"": 503}}, r"a problem of its own \(status 503\)"),
-        ({"fails": {"config.json": 500}}, r"a problem of its own \(status 500\)"),
+        ({"fails": {"": 503}}, r"a problem on its side \(status 503\)"),
+        ({"fails": {"config.json": 500}}, r"a problem on its side \(status 500\)"),
         ({"fails": {"config.json": 418}}, r"does not send the model all/faulty \(status 418\)"),
         ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty was downloaded incompletely"),
     ],

@@ -188,7 +188,7 @@ def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
         path = tmp_path / name / "adapter_config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(tmp_path / base)}))
     for name, base in bases.items():
-        with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
+        with pytest.raises(StudioError, match=f"is only an adapter, and so is its base model .*/{base}\\)") as refused:
             catalog.load(str(tmp_path / name))
         assert "base_model_name_or_path" in refused.value.hint
 

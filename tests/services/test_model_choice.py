@@ -90,7 +90,7 @@ def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: P
     with studio_at(tmp_path / "home", "all-MiniLM-L6-v2", multilingual_model=str(write_static(tmp_path / "static"))) as studio:
         other = str(tmp_path / "static")
         (note,) = studio.languages.language_notes(CHINESE)
-        assert note.endswith(f"Choose {other}, which reads many languages.")
+        assert note.endswith(f"Choose {other}, which supports many languages.")
         path = tmp_path / "zh.txt"
         path.write_text("\n".join(CHINESE), encoding="utf-8")
         found = studio.languages.check_readability(studio.data.read_corpus(path), ["universal-sentence-encoder", other])

@@ -298,7 +298,7 @@ def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studi
     assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 20)
     plan = studio.planner.plan(TrainRequest(path, overrides=brief(folds=3)))
     assert plan.dev is None and len(plan.examples) == 36
-    with pytest.raises(StudioError, match="does not assign rows to parts"):
+    with pytest.raises(StudioError, match="does not assign rows to splits"):
         studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="score"), overrides=brief()))
     texts = tmp_path / "texts.csv"
     rows = [

@@ -144,7 +144,7 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
     monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
-    with pytest.raises(StudioError, match=r"the model compares by the .*, by which pairs of 2. texts cannot be found"):
+    with pytest.raises(StudioError, match=r"the model uses the .*, with which mining pairs of 2. texts would take too long"):
         studio.search.mine(corpus, 7)
 
 
@@ -200,7 +200,7 @@ def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, fold
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1][:5], atol=1e-5)
     assert [hit.text for hit in found.hits] == [every[row] for row in np.argsort(-expected, kind="stable")[:5]]
     assert any("compares by" in note for note in found.notes)
-    with pytest.raises(StudioError, match="was encoded by a model that compares by"):
+    with pytest.raises(StudioError, match="was encoded by a model that uses"):
         studio.shards.mine(out, ExecutionOptions(), 3)
     csv = write_pairs(tmp_path / "pairs.csv", 30)
     studio.data.read_table(csv).to_parquet(tmp_path / "pairs.parquet")
@@ -220,7 +220,7 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
     data = write_pairs(tmp_path / "pairs.csv", 60)
     with studio_at(home, tmp_path / "model") as studio:
         request = TrainRequest(data, overrides=quick(dev_fraction=0.4), name="measured")
-        assert any("The model compares by" in reason for reason in studio.planner.plan(request).reasons)
+        assert any("The model uses" in reason for reason in studio.planner.plan(request).reasons)
         run = studio.fine_tune.train(request)
         assert run.before["metric"] == run.after["metric"] == f"{name}_spearman"
         with zipfile.ZipFile(studio.fine_tune.export(run.id, tmp_path / "model.zip").path) as archive:

@@ -109,7 +109,7 @@ def test_a_folder_of_something_else_is_left_alone(home: Path, texts: Path, tmp_p
     other = tmp_path / "other"
     other.mkdir()
     (other / "letter.txt").write_text("mine")
-    with pytest.raises(StudioError, match="holds something else"):
+    with pytest.raises(StudioError, match="contains something else"):
         encoded(home, texts, other)
     assert [one.name for one in other.iterdir()] == ["letter.txt"]
 

@@ -177,9 +177,9 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
         course(small_spec(folds=3), tmp_path)
     with pytest.raises(StudioError, match="several seeds cannot be compared without scores"):
         course(small_spec(seeds=2, dev_fraction=0), tmp_path, dev=None)
-    with pytest.raises(StudioError, match="no column holds groups"):
+    with pytest.raises(StudioError, match="no column contains groups"):
         course(small_spec(seeds=2, by_group=True), tmp_path, dev=None)
-    with pytest.raises(StudioError, match="one fold is no cross-validation"):
+    with pytest.raises(StudioError, match="one fold is not a cross-validation"):
         small_spec(folds=1)
     with pytest.raises(StudioError, match="no training setting 'epoch'"):
         small_spec(first={"epoch": 1})

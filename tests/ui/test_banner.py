@@ -47,7 +47,7 @@ def test_a_space_without_persistent_storage_says_that_it_keeps_nothing(tmp_path:
     with Studio(space) as studio:
         value = banner_view(Page(studio), Header())
     assert value is not None
-    assert value["notes"][0]["text"].startswith("This Space stores nothing")
+    assert value["notes"][0]["text"].startswith("This Space has no persistent storage")
     assert value["notes"][0]["link"]["href"].endswith("/spaces/somebody/studio?duplicate=true")
     assert "/spaces/somebody/studio?duplicate=true" in space.elsewhere
     kept = Settings.from_env({"SPACE_ID": "somebody/studio", "SBERT_STUDIO_HOME": "/data/sbert-studio"})

@@ -46,4 +46,4 @@ def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
 def test_an_empty_choice_is_named_by_its_effect() -> None:
     items = {field.name: forms.describe_control(field) for field in TrainSpec.settings()}
     assert items["accept_alarm"]["choices"][0] == ["none: stop and ask", ""]
-    assert items["pooling"]["choices"][0] == ["as the model has it", ""]
+    assert items["pooling"]["choices"][0] == ["the model's own", ""]

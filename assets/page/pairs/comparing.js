@@ -33,7 +33,7 @@
     const most = Math.max(1e-9, ...value.totals.flat());
     const nodes = [[], []], likeness = (side, word, other) => (side === 0 ? value.alike[word][other] : value.alike[other][word]);
     const told = el("p", { class: "sb-words-told sb-dim", role: "status" });
-    const rest = "Hover over a word, or move to it with Tab, to see its match.";
+    const rest = "Hover over a word, or focus it with Tab, to see its match.";
     const textOf = (side, word) => value.texts[side].words[word][1];
 
     function join(side, word) {
@@ -50,7 +50,7 @@
       const x = (one) => one.left + one.width / 2 - box.left;
       lines.replaceChildren(svg("path", { d: `M${x(up[0])} ${up[0].bottom - box.top} C${x(up[0])} ${up[0].bottom - box.top + 26} ${x(up[1])} ${up[1].top - box.top - 26} ${x(up[1])} ${up[1].top - box.top}` }));
       const adds = value.sums ? t`, adds ${(value.totals[side][word] < 0 ? "−" : "+") + Math.abs(value.totals[side][word]).toFixed(3)} to the cosine` : "";
-      told.textContent = t`“${textOf(side, word)}” is most like “${textOf(1 - side, partner)}” (${number(likeness(side, word, partner), 2)})${adds}.`;
+      told.textContent = t`“${textOf(side, word)}” is most similar to “${textOf(1 - side, partner)}” (${number(likeness(side, word, partner), 2)})${adds}.`;
     }
     function part() {
       for (const node of nodes.flat()) { node.classList.remove("sb-chosen"); node.style.removeProperty("--near"); }
@@ -86,7 +86,7 @@
     }
 
     function picture() {
-      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t`${n} sentences compared: move by the arrow keys` });
+      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t`${n} sentences compared; move with the arrow keys` });
       const told = el("div", { class: "sb-matrix-told", role: "status" }), nearest = el("ol", { class: "sb-matrix-near" });
       const scale = Math.max(1, Math.floor(1200 / n));
       canvas.width = canvas.height = n * scale;
@@ -121,7 +121,7 @@
       });
       go(Math.min(at[0], n - 1), Math.min(at[1], n - 1));
       root.repaint = paint;
-      return el("div", { class: "sb-matrix-picture" }, canvas, el("div", {}, told, el("h3", {}, "Nearest to the first of the two"), nearest));
+      return el("div", { class: "sb-matrix-picture" }, canvas, el("div", {}, told, el("h3", {}, "Most similar to the first sentence"), nearest));
     }
 
     function draw() {

@@ -68,7 +68,7 @@ def _choose_reader(source: TableFile) -> Reader | None:
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
         return read_workbook
     if source.suffix in (".yml", ".yaml"):
-        hint = "convert it to CSV or JSON lines: an example a row, with its text and its label"
+        hint = "convert it to CSV or JSON Lines: one example per row, with its text and its label"
         raise StudioError(_("{name} is YAML, not a table", name=source.path.name), hint)
     return read_json if source.suffix in _JSON else None
 
@@ -126,7 +126,7 @@ def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
         listed = ", ".join(one.filename for one in members[:5])
         raise StudioError(
             _("{name} is an archive of {members} files: {listed}", name=name, members=len(members), listed=listed),
-            "unpack it, and give the table inside",
+            "unpack it, and use the table inside",
         )
     return members[0]
 
@@ -140,7 +140,7 @@ def _copy(file: IO[bytes], target: Path, name: str, max_bytes: int | None) -> No
             size += len(block)
             if size > most:
                 raise StudioError(
-                    _("{name} unpacks to more than {most} MiB, the most that is accepted", name=name, most=f"{most >> 20:,}"),
-                    "give a smaller file",
+                    _("{name} has more than {most} MiB when unpacked, which is the maximum", name=name, most=f"{most >> 20:,}"),
+                    "use a smaller file",
                 )
             out.write(block)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Keep = Literal["first", "longest"]
 KEEPS: tuple[Keep, ...] = ("first", "longest")
-REMOVAL_REASON = "nearly the same as another text"
+REMOVAL_REASON = "nearly identical to another text"
 
 
 @dataclass(frozen=True)

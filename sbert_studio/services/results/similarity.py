@@ -115,7 +115,7 @@ class Agreement:
         measures = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
         correlation = ", ".join(f"{name} {value:.4f}{_between(bounds)}" for name, value, bounds in measures)
         return _(
-            "The cosines and {column} agree over {rows} by {correlation}",
+            "Agreement of the cosines and {column} over {rows}: {correlation}",
             column=repr(self.column),
             rows=count(self.rows, "row"),
             correlation=correlation,

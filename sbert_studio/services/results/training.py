@@ -36,7 +36,7 @@ class TrainingForecast:
         found = self.estimate
         rate, memory = format_rate(found.pairs_per_second), found.peak_bytes / 1e9
         return _(
-            "about {duration}, {memory} GB of memory; {steps} steps at {rate} rows a second",
+            "about {duration}, {memory} GB of memory; {steps} steps at {rate} rows per second",
             duration=_describe_duration(found.seconds),
             memory=f"{memory:.1f}",
             steps=f"{found.steps:,}",

@@ -71,10 +71,10 @@ class MemoryStore:
                 reason = self._removed.get(key) if isinstance(key, str) else None
                 raise StudioError(
                     _("this {kind} {reason}", kind=kind, reason=reason) if reason else _("this {kind} is no longer in memory", kind=kind),
-                    "choose it once more",
+                    "open it again",
                 )
             if kind and self._items[key].kind not in ("", kind):
-                raise StudioError(_("this is no {kind}", kind=kind), "choose one")
+                raise StudioError(_("this is not a {kind}", kind=kind), "choose one")
             self._items.move_to_end(key)
             return self._items[key].value
 
@@ -86,7 +86,7 @@ class MemoryStore:
     def remove(self, key: str) -> None:
         with self._lock:
             if key in self._items:
-                self._drop(key, "was removed, as you asked")
+                self._drop(key, "was removed, as requested")
 
     def close(self, session: str) -> None:
         """Record that a page was closed or lost its connection. Its values are removed after ten minutes, or when memory is needed."""

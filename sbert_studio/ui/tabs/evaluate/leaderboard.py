@@ -19,7 +19,7 @@ from .view_model import speed_chart
 if TYPE_CHECKING:
     from ....runs.scores import LeaderboardEntry
 
-ALL_SETS = "All sets"
+ALL_SETS = "All datasets"
 NO_ENTRIES = placeholder("Nothing has been evaluated yet. The scores of each evaluation appear here.")
 
 
