@@ -1,4 +1,4 @@
-"""Write docs/architecture.md, drawn from the imports: ``python docs/make_architecture.py``; a test compares it."""
+"""Write docs/architecture.md from the imports: ``python docs/make_architecture.py``; a test compares it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sbert_studio"
 PAGE = ROOT / "docs" / "architecture.md"
 _TOP = "errors i18n progress settings workspace registry caches"
-_SAME_LEVEL = {("data", "datasets")}  # the readers recognize files of public datasets; no file imports itself in a circle
+_SAME_LEVEL = {("data", "datasets")}  # readers recognize files of public datasets; there is no import cycle between files
 
 
 def render() -> str:
@@ -20,8 +20,8 @@ def render() -> str:
     lines = [
         "# Architecture",
         "",
-        "Drawn from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it. An arrow points from a package to",
-        "one that it imports; arrows implied by two others are omitted, as are the modules at the bottom, which every package may import.",
+        "Generated from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it. Arrows point from a package to those",
+        "that it imports. Arrows implied by two others are omitted, as are the modules at the bottom, which every package may import.",
         "",
         "```mermaid",
         "flowchart TD",

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from .pages import App
 
 SAMPLE, MODEL = "bank_messages", "all-MiniLM-L6-v2"
-_TRAINS = 300_000  # milliseconds: a small processor reads five rows a second
+_TRAINS = 300_000  # milliseconds: a small processor reads five rows per second
 _GAIN = re.compile(r"of 100 new texts it now puts (\d+) in the right category instead of (\d+)")
 
 

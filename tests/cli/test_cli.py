@@ -462,7 +462,7 @@ def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli:
     (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
     with no_file_above(2048):
         told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
-        assert told.startswith("error: the disk is full. hint: make room") and not (tmp_path / "words").exists()
+        assert told.startswith("error: the disk is full. hint: free some disk space") and not (tmp_path / "words").exists()
         assert "the disk is full" in refused(cli("encode", tmp_path / "notes.txt", "--out", tmp_path / "x.npy", "--json"))
 
 

@@ -76,7 +76,7 @@ def test_year_and_split_of_sts_are_in_the_names_of_files_and_folders(tmp_path: P
 
 def test_errors_of_sts_name_the_file_and_the_line(sts: Path) -> None:
     gold = write(sts / "STS.gs.MSRpar.txt", "4.750\n\nfive\n")
-    assert refusal(sts).startswith("STS.gs.MSRpar.txt, line 3, holds 'five'")
+    assert refusal(sts).startswith("STS.gs.MSRpar.txt, line 3, contains 'five'")
     write(gold, "4.750\n\n2\n3\n")
     assert re.search(r"STS\.gs\.MSRpar\.txt has 4 .+ STS\.input\.MSRpar\.txt has 3", refusal(sts))
     write(gold, "4.750\n\n2\n")

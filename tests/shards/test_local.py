@@ -325,7 +325,7 @@ def test_what_only_an_engine_has_a_use_for_is_refused_without_one(
 
     out, source = tmp_path / "x.npy", write_pairs(tmp_path / "pairs.csv", 20)
     assert run(["encode", str(source), "--out", str(out), option, value]) == 2
-    assert f"{option} goes with an engine" in capsys.readouterr().err
+    assert f"{option} requires an engine" in capsys.readouterr().err
     folder = tmp_path / "shards"
     if option == "--address":
         assert run(["encode", str(source), "--engine", "local", "--out", str(folder), option, value]) == 2

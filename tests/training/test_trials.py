@@ -157,7 +157,7 @@ def test_the_first_stage_does_not_see_held_out_texts(tmp_path: Path) -> None:
     also = find_leaks(first, dev).sum()  # short sentences of few words meet by chance
     course(small_spec(epochs=0.2, first=small_spec(loss="softmax", epochs=0.2).to_json()), tmp_path, told, first=known, dev=dev)
     (notice,) = [event.message for event in told.of(Notice) if "first stage" in event.message]
-    assert notice.startswith(f"{also + 1} rows") and notice.endswith("left out")
+    assert notice.startswith(f"{also + 1} rows") and notice.endswith("skipped")
     started = told.of(Started)[0]
     assert started.rows + started.dev_rows == len(first) - also - 1
 

@@ -24,7 +24,7 @@ class SkippedRows(ApiAnswer):
     """Skipped rows, with the reason."""
 
     why: str
-    rows: list[int] = _field("as a spreadsheet numbers them")
+    rows: list[int] = _field("spreadsheet row numbers")
 
 
 class FileRows(ApiAnswer):
@@ -42,20 +42,20 @@ class FileRows(ApiAnswer):
 class SimilarityAnswer(ApiAnswer):
     """Similarity of two texts."""
 
-    cosine: float = _field("-1 to 1, larger is closer")
-    dot: float = _field("larger is closer")
-    euclidean: float = _field("smaller is closer")
-    manhattan: float = _field("smaller is closer")
-    similarity_fn_name: Annotated[str, _field("the model's similarity function if it is not the cosine: dot, euclidean or manhattan")] = ""
-    score: Annotated[float | None, _field("the value of this function, larger is closer: distances are negative")] = None
-    notes: Annotated[list[str], _field("whether the model reads the texts' language")] = []
-    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
+    cosine: float = _field("-1 to 1, larger is more similar")
+    dot: float = _field("larger is more similar")
+    euclidean: float = _field("smaller is more similar")
+    manhattan: float = _field("smaller is more similar")
+    similarity_fn_name: Annotated[str, _field("the model's similarity function if it is not cosine: dot, euclidean or manhattan")] = ""
+    score: Annotated[float | None, _field("the value of this function, larger is more similar; distances are negated")] = None
+    notes: Annotated[list[str], _field("warnings, such as that the model does not support the language of the texts")] = []
+    model: str = _field("the model used: as requested, or the default for the language of the texts")
 
 
 class SearchHit(ApiAnswer):
     """A search hit."""
 
-    row: int = _field("as a spreadsheet numbers it")
+    row: int = _field("spreadsheet row number")
     text: str
     score: float = _field("cosine, BM25 or fused score: larger is better")
     fields: dict[str, str] = _field("the row's other columns")
@@ -65,12 +65,12 @@ class SearchAnswer(ApiAnswer):
     """Hits, best first."""
 
     hits: list[SearchHit]
-    milliseconds: float = _field("the search alone, with the corpus encoded")
-    exact: bool = _field("whether all nearest texts are certainly found")
-    recall: float = _field("share of the nearest texts that an approximate search finds, measured on the corpus; 1 if exact")
+    milliseconds: float = _field("duration of the search, without encoding the corpus")
+    exact: bool = _field("whether the search was exact")
+    recall: float = _field("share of the nearest texts found by an approximate search, measured on the corpus; 1 if exact")
     account: FileRows
     notes: list[str]
-    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
+    model: str = _field("the model used: as requested, or the default for the language of the texts")
 
 
 class SimilarPair(ApiAnswer):
@@ -80,25 +80,25 @@ class SimilarPair(ApiAnswer):
     b: str
     row_a: int
     row_b: int
-    score: float = _field("their cosine")
+    score: float = _field("cosine similarity")
 
 
 class MineAnswer(ApiAnswer):
     """The most similar pairs, closest first."""
 
     pairs: list[SimilarPair]
-    seconds: float = _field("the comparison alone")
-    exact: bool = _field("whether all texts were compared with all")
-    recall: float = _field("share of the closest pairs that an approximate comparison finds, measured on the corpus; 1 if exact")
+    seconds: float = _field("duration of the comparison")
+    exact: bool = _field("whether all pairs were compared")
+    recall: float = _field("share of the closest pairs found by an approximate comparison, measured on the corpus; 1 if exact")
     account: FileRows
     notes: list[str]
-    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
+    model: str = _field("the model used: as requested, or the default for the language of the texts")
 
 
 class MapCluster(ApiAnswer):
     """A cluster of the map."""
 
-    id: int = _field("-1 for texts in no cluster")
+    id: int = _field("-1 for texts without a cluster")
     label: str
     size: int
 
@@ -111,7 +111,7 @@ class MapAnswer(ApiAnswer):
     clusters: list[MapCluster] = _field("largest first")
     account: FileRows
     notes: list[str]
-    model: str = _field("the one that was used: as requested, or the default for the language of the texts")
+    model: str = _field("the model used: as requested, or the default for the language of the texts")
     ids: list[int] = _field("cluster of each text")
     coordinates: list[list[float]] = _field("(texts, dimensions)")
 
@@ -120,10 +120,10 @@ class ColumnRoles(ApiAnswer):
     """Roles of the columns."""
 
     kind: str
-    texts: list[str] = _field("columns, in the order of their parts")
+    texts: list[str] = _field("text columns, in the order of their roles")
     target: str | None
-    low: float | None = _field("score of the least similar")
-    high: float | None = _field("score of the most similar")
+    low: float | None = _field("score of the least similar pairs")
+    high: float | None = _field("score of the most similar pairs")
     labels: list[str]
     group: str | None
     note: str
@@ -153,8 +153,8 @@ class QuestionOption(ApiAnswer):
     """A possible answer to a question."""
 
     answer: str
-    flag: str = _field("the same on the command line")
-    choice: dict[str, Any] = _field("arguments of this endpoint that give this answer")
+    flag: str = _field("equivalent command-line option")
+    choice: dict[str, Any] = _field("arguments of this endpoint for this answer")
 
 
 class QuestionRow(ApiAnswer):
@@ -206,7 +206,7 @@ class RunAnswer(ApiAnswer):
     name: str
     status: str = _field("queued, running, finished, stopped, failed, interrupted or asks")
     created: str = _field("ISO 8601, UTC")
-    model: str = _field("the model it started from")
+    model: str = _field("base model")
     loss: str
     method: str = _field("full or lora")
     rows: int
@@ -223,8 +223,8 @@ class RunAnswer(ApiAnswer):
 class StartedRun(RunAnswer):
     """A run that was started."""
 
-    accounts: dict[str, FileRows] = _field("of each file")
-    token: str = _field("needed by /stop and /resume; only this caller gets it")
+    accounts: dict[str, FileRows] = _field("row counts of each file")
+    token: str = _field("required by /stop and /resume; only this caller receives it")
 
 
 class RunEvent(ApiAnswer):
@@ -232,7 +232,7 @@ class RunEvent(ApiAnswer):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    seq: int = _field("counts from 1")
+    seq: int = _field("number of the event, from 1")
     type: str
     time: float = _field("seconds since 1970, UTC")
 
@@ -241,11 +241,11 @@ class RunProgress(ApiAnswer):
     """State of a run."""
 
     run: RunAnswer
-    events: list[RunEvent] = _field("those after the requested number")
-    cursor: int = _field("argument of the next request")
-    waiting: int = _field("number of runs in the queue before it")
+    events: list[RunEvent] = _field("events after the requested number")
+    cursor: int = _field("value of `after` for the next request")
+    waiting: int = _field("number of runs ahead in the queue")
     stopping: bool
-    kept_until: str = _field("date of deletion; empty if runs are kept for ever")
+    kept_until: str = _field("date of deletion; empty if runs are kept forever")
     accounts: dict[str, FileRows]
 
 
@@ -264,10 +264,10 @@ class EvaluationAnswer(ApiAnswer):
     """Evaluation of several models or files."""
 
     models: list[str]
-    files: list[dict[str, Any]] = _field("each with a report for each model")
-    together: list[dict[str, Any]] = _field("files of one suite or task, taken together")
+    files: list[dict[str, Any]] = _field("evaluated files, each with a report per model")
+    together: list[dict[str, Any]] = _field("aggregates over the files of a suite or task")
     averages: list[dict[str, Any]] = _field("averages over suites")
-    comparisons: list[dict[str, Any]] = _field("each pair of models: difference, interval, chance, better, words")
+    comparisons: list[dict[str, Any]] = _field("for each pair of models: difference, interval, chance, better, words")
     missing: list[dict[str, str]] = []
     left_out: list[dict[str, str]] = []
     notes: list[str] = []

@@ -187,7 +187,7 @@ def test_a_list_that_is_shorter_than_the_one_beside_it_loses_no_text_silently(tm
 def test_conversations_are_refused(tmp_path: Path, more: dict[str, int]) -> None:
     turns = [{"role": "user", "content": "how are you today?"}, {"role": "assistant", "content": "I am very well."}]
     table = read(tmp_path, [{"messages": turns, **more}] * 9, "rows.jsonl")
-    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects"):
+    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl contains lists or objects"):
         diagnose(table)
     with pytest.raises(StudioError, match="lists or objects"):
         corpus_from_table(table)

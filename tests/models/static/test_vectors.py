@@ -106,7 +106,7 @@ def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
         (gzip.compress(_lines().encode())[:-20], "cannot be unpacked"),
         (b"2 2" + BINARY[3:], "announces 2 words of 2 numbers, which the file does not contain"),
         (b"1 3" + BINARY[3:], "announces 1 words of 3 numbers, which the file does not contain"),
-        (gzip.compress(b"a 1 2\n" + b"\n" * 50_000_000, 1), "holds 10,000 empty lines after line 2"),
+        (gzip.compress(b"a 1 2\n" + b"\n" * 50_000_000, 1), "contains 10,000 empty lines after line 2"),
     ],
 )
 def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: str) -> None:
