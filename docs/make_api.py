@@ -25,7 +25,7 @@ _HEAD = """\
 Generated from the code by `python docs/make_api.py`. `tests/test_api_docs.py` compares this page with the code, runs every example, and
 validates every response against the fields listed here.
 
-The app serves ten endpoints to [gradio_client](https://www.gradio.app/docs/python-client), to any HTTP client and, started with
+The app serves ten endpoints to [gradio_client](https://www.gradio.app/docs/python-client), to any HTTP client and, if started with
 `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`), to MCP clients at `http://127.0.0.1:7860/gradio_api/mcp/`. Responses are JSON. With
 gradio_client, files are uploaded with `handle_file`; paths on the server are not accepted. MCP clients can pass a file as text, as a base64
 `data:` URL, as a URL, or, on your own machine, as a path. Omitted arguments have the default in the table.
