@@ -20,8 +20,9 @@ def render() -> str:
     lines = [
         "# Architecture",
         "",
-        "Generated from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it. Arrows point from a package to",
-        "those that it imports. Arrows implied by two others are omitted, as are the modules at the bottom, which every package may import.",
+        "Generated from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it.",
+        "Arrows point from a package to the packages it imports. Arrows implied by two others are omitted, as are the modules at the",
+        "bottom, which every package may import.",
         "",
         "```mermaid",
         "flowchart TD",

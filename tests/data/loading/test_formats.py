@@ -84,5 +84,5 @@ def test_missing_files_folders_and_large_files_are_refused(tmp_path: Path) -> No
         read_table(tmp_path / "absent.csv")
     with pytest.raises(StudioError, match="folder"):
         read_table(tmp_path)
-    with pytest.raises(StudioError, match="at most"):
+    with pytest.raises(StudioError, match="the maximum is"):
         read(tmp_path, "text\n" + "some words\n" * 1000, max_bytes=1000)

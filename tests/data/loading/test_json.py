@@ -92,7 +92,7 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
     ("text", "words"),
     [
         ('[{"a": 1}, {"a": 2} {"a": 3}]', "missing"),
-        ('[{"a": 1}] [', "follows"),
+        ('[{"a": 1}] [', "after the array"),
         ('[{"a": 1},', "valid JSON"),
         ('[{"a": "x', "valid JSON"),
         ('{"train": [{"text": "a"}], "test": [{"text": "b"}]}', "several lists"),
@@ -127,7 +127,7 @@ def test_a_list_of_texts_is_spread_whatever_it_is_called(tmp_path: Path, name: s
     assert table.head(99) == [[str(value["faq_id"]), value[name][0], other] for value in values for other in value[name][1:]]
     found = diagnose(table)
     assert (found.roles.kind, found.roles.texts) == ("positive_pairs", (name, f"{name}_2"))
-    assert any(repr(name) in note.message and "belong together" in note.message for note in table.notes)
+    assert any(repr(name) in note.message and "assumed to be similar" in note.message for note in table.notes)
 
 
 @pytest.mark.parametrize(
