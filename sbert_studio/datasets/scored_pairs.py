@@ -196,7 +196,7 @@ class STSBenchmark(LineLayout):
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) < _STSB_WIDTH:
-            raise malformed(path, number, _("has {cells} cells instead of {stsb_width}", cells=len(cells), stsb_width=_STSB_WIDTH))
+            raise malformed(path, number, _("has {cells} instead of {stsb_width} cells", cells=len(cells), stsb_width=_STSB_WIDTH))
         _check_score(path, number, cells[4])
         return cells[5], cells[6], cells[4], *cells[:4]
 

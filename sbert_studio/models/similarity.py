@@ -28,7 +28,7 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
 
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
     """Return a sentence about which of a pair's four similarities the model uses, unless it is cosine."""
-    return () if name == "cosine" else (_("{model} uses {titles}: look at that one of the four scores.", model=model, titles=TITLES[name]),)
+    return () if name == "cosine" else (_("{model} uses {titles}; of the four scores, that is the relevant one.", model=model, titles=TITLES[name]),)
 
 
 def evaluation_similarity_note(name: str) -> tuple[str, ...]:

@@ -253,7 +253,7 @@ def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "{name} compares by {titles}; maps, clusters and near-duplicates use the cosine.",
+            "{name} uses {titles}; maps, clusters and near-duplicates use cosine similarity.",
             name=encoder.name,
             titles=TITLES[encoder.similarity_name],
         ),

@@ -174,7 +174,7 @@ def test_the_command_lists_writes_and_removes(
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
     monkeypatch.setenv("SBERT_STUDIO_MODEL", tiny)  # which is asked what columns mean
     pairs = [str(write_pairs(tmp_path / f"{name}.csv", seed=seed)) for seed, name in enumerate("ab")]
-    assert run(["leaderboard"]) == 0 and "nothing was evaluated yet" in capsys.readouterr().out
+    assert run(["leaderboard"]) == 0 and "nothing has been evaluated yet" in capsys.readouterr().out
     assert run(["evaluate", tiny, "--data", pairs[0], "--json"]) == 0
     assert run(["evaluate", tiny, static, "--data", pairs[1]]) == 0
     capsys.readouterr()

@@ -34,7 +34,7 @@ def ended(studio: Studio, run: Run) -> Run:
     ("limits", "overrides", "words"),
     [
         (Limits(rows=50), {}, "60 rows; the maximum is 50"),
-        (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 trainings"),
+        (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 training runs"),
         (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs; the maximum is 5"),
     ],
 )

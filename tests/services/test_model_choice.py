@@ -101,7 +101,7 @@ def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: P
 def test_commands_without_a_model_choose_by_the_language_and_say_so(
     called: Any, corpus: Path, pairs: Path, other: str, tiny_model: Path, tmp_path: Path
 ) -> None:
-    line = f"the texts are mostly Chinese: using {other}; --model {tiny_model} for the English one"
+    line = f"the texts are mostly Chinese: using {other}; use --model {tiny_model} for the English model"
     commands: list[list[object]] = [
         ["similarity", *CHINESE[:2]],
         ["similarity", "--pairs", pairs],
@@ -130,7 +130,7 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
     assert any(reason.startswith(f"Model {other}: most texts look like Chinese") for reason in found["reasons"])
     quick = ["--loss", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
     found, err = called("train", pairs, *quick)
-    assert found["base"] == other and f"using {other}; --model {tiny_model}" in err
+    assert found["base"] == other and f"using {other}; use --model {tiny_model}" in err
     found, err = called("train", pairs, *quick, "--model", tiny_model)
     assert found["base"] == str(tiny_model) and "using" not in err
 
