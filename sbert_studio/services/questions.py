@@ -37,13 +37,13 @@ class OpenQuestionsError(StudioError):
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
         """Return the error for an ambiguous file."""
         texts = join("; ", (question.text for question in questions))
-        return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "go on as it is read with --as-read")
+        return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "accept the detected format with --as-read")
 
     @classmethod
     def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
         """Return the error for a run stopped by an alarm."""
         message = _("the run {run_id} stopped with a question: {text}", run_id=run_id, text=question.text)
-        return cls(message, [question], "leave it. The answer goes behind the same command")
+        return cls(message, [question], "leave it stopped. Add the answer to the same command")
 
     def lines(self) -> list[str]:
         """Return all questions, rows and answers as lines."""
@@ -130,7 +130,7 @@ def parse_overrides(values: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_yes_no(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES + _NO:
-        raise StudioError(_("header is {text}", text=repr(text)), "say yes where the first row names the columns, and no where it does not")
+        raise StudioError(_("header is {text}", text=repr(text)), "use yes if the first row contains the column names, else no")
     return word in _YES
 
 
@@ -144,4 +144,4 @@ def describe_answers(question: Question) -> str:
         )
         for option in question.options
     )
-    return _("answer with {answers}; or go on as it is read with as_read=true", answers=" or ".join(answers))
+    return _("answer with {answers}; or accept the detected format with as_read=true", answers=" or ".join(answers))

@@ -36,16 +36,16 @@ _MAX_MODELS = 6
 _PATHS = ("path", "model")  # fields of events that contain folders of this machine
 _PLACEHOLDER = "        overrides: what is known about the file.\n"
 _ARGUMENTS = """\
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it, as for the
-            arguments that follow.
-        columns: the text columns, separated by commas, in the order of their parts.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it; the same applies
+            to the following arguments.
+        columns: the text columns, comma-separated, in the order of their roles.
         target: the column of scores, labels or categories.
         group: the column of topics.
-        scale: scores of the least and the most similar, such as 0-5, or 5-0.
-        order: labels from least to most similar, separated by commas; none if they have no order.
-        encoding: codec, such as utf-8 or gb18030.
-        delimiter: between two cells, such as ; or tab.
-        header: yes or no: whether the first row contains the column names.
+        scale: scores of the least and the most similar pairs, such as 0-5 or 5-0.
+        order: labels from least to most similar, comma-separated; none if they have no order.
+        encoding: text encoding, such as utf-8 or gb18030.
+        delimiter: cell delimiter, such as ; or tab.
+        header: yes or no, depending on whether the first row contains the column names.
 """
 _AS_READ = "        as_read: accept an uncertain detection; otherwise the question and its answers are returned as an error.\n"
 

@@ -238,7 +238,7 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(dev=other), "was started without --dev"),
         (TrainRequest(first=other), "was started without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "its own columns"),
+        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "started with other columns"),
         (TrainRequest(other), "another file"),
         (TrainRequest(overrides={"epochs": 9}), "was started with epochs"),
     ):
@@ -298,7 +298,7 @@ def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studi
     assert plan.dev is not None and (len(plan.examples), len(plan.dev.examples)) == (36, 20)
     plan = studio.planner.plan(TrainRequest(path, overrides=brief(folds=3)))
     assert plan.dev is None and len(plan.examples) == 36
-    with pytest.raises(StudioError, match="does not assign rows to parts"):
+    with pytest.raises(StudioError, match="does not assign rows to splits"):
         studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="score"), overrides=brief()))
     texts = tmp_path / "texts.csv"
     rows = [

@@ -7,11 +7,11 @@
   // told: {colours: [names], by, onColour(name), onName(id)}
   function legend(root, told) {
     let wanted = "", names = [], focus = null, shown = "";
-    const choice = el("select", { class: "sb-map-colour", "aria-label": "Colour by", on: { change: () => told.onColour(choice.value) } });
+    const choice = el("select", { class: "sb-map-colour", "aria-label": "Color by", on: { change: () => told.onColour(choice.value) } });
     const filter = el("input", { type: "search", placeholder: "Find a group", "aria-label": "Find a group", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
     const items = el("ul", {});
     const scale = el("div", { class: "sb-map-scale" });
-    root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Colour by"), choice), filter, scale, items);
+    root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Color by"), choice), filter, scale, items);
 
     function list() {
       const { css, rgb } = window.SB.mapping;

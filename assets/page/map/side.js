@@ -32,7 +32,7 @@
       }
       const left = list.rows.length - from - rows.length;
       if (left > 0) {
-        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, t`Show more of ${grouped(left)}`);
+        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, t`Show more (${grouped(left)} left)`);
         items.append(el("li", { class: "sb-map-more" }, button));
       }
     }
@@ -56,7 +56,7 @@
           el("button", { type: "button", class: "sb-map-close", "aria-label": "Close the list", title: "Close the list", on: { click: told.onClose } }, "×")),
         list.rows.length ? el("div", { class: "sb-map-acts" }, told.actions(list).map((one) => el("button", { type: "button", class: "sb-small-button", title: one.why, on: { click: one.act } }, one.words))) : null,
         ...(list.rows.length ? told.forms(list) : []),
-        ...(list.rows.length ? [] : [el("p", { class: "sb-empty" }, list.empty || "No text is left here.")]),
+        ...(list.rows.length ? [] : [el("p", { class: "sb-empty" }, list.empty || "No texts left.")]),
         items);
       return more(list, items, 0, asked);
     }

@@ -134,7 +134,7 @@ def check_length(context: CheckContext) -> Iterator[Finding]:
         lost = np.array([sum(excess.get(text, 0) for text in row) for row in zip(*context.examples.texts, strict=True)])
         rows = context.rows(np.flatnonzero(lost))
         message = _(
-            "{rows} with texts longer than {limit} tokens; {tokens} will be cut off",
+            "{rows} with texts longer than {limit} tokens; {tokens} will be truncated",
             rows=count(len(rows), "row"),
             limit=limit,
             tokens=count(int(lost.sum()), "token"),
@@ -166,7 +166,7 @@ def check_language(context: CheckContext) -> Iterator[Finding]:
         )
     else:
         message = _(
-            "{rows} in another language than {known}, on which the model was trained: {hint}",
+            "{rows} in a language other than {known}, which the model was trained on: {hint}",
             rows=count(len(rows), "row"),
             known=known,
             hint=hint,

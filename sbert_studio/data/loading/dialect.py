@@ -160,7 +160,7 @@ def named_dialect(name: str) -> Dialect:
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise StudioError(
             _("{name} is not a delimiter", name=repr(name)),
-            "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
+            "use one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
         )
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 
@@ -184,7 +184,7 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a character in every line separates two columns or is part of the texts."""
     options = (
-        Option("one text a line", "--delimiter none", {"delimiter": "none"}),
+        Option("one text per line", "--delimiter none", {"delimiter": "none"}),
         candidate.option(_("{width} columns", width=candidate.width)),
     )
     shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))

@@ -81,7 +81,7 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             book = load_workbook(file, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
-                raise StudioError(_("{name} holds no text", name=name), "give a workbook with at least one row of text")
+                raise StudioError(_("{name} contains no text", name=name), "give a workbook with at least one row of text")
             chosen = _choose_sheet(sheets, name)
             shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
             if row := shape.disordered:
@@ -98,17 +98,17 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
                 if not others:
                     raise
                 hint = _(
-                    "{hint}; it is the sheet {title} that was read, the workbook also holds {others}",
+                    "{hint}; the sheet {title} was read, and the workbook also contains {others}",
                     hint=error.hint,
                     title=repr(chosen.title),
                     others=others,
                 )
                 raise StudioError(error.message, hint, error.rows) from error
         except _DAMAGE as error:
-            raise StudioError(_("{name} is not a workbook that can be read", name=name), _SAVE_AGAIN) from error
+            raise StudioError(_("{name} is not a readable workbook", name=name), _SAVE_AGAIN) from error
     notes = content.notes
     if filled:
-        notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
+        notes = (Finding("info", "merged cells were filled with their value in every row", tuple(filled)), *notes)
     if others:
         read = {"title": repr(chosen.title), "others": others}
         message = (
@@ -168,7 +168,7 @@ def _rows(sheet: Any, name: str, progress: Progress | None) -> Iterator[Record]:
         if len(row) > MOST_COLUMNS and any(value is not None for value in row[MOST_COLUMNS:]):
             raise StudioError(
                 _("{name} has more than {most_columns} columns", name=name, most_columns=f"{MOST_COLUMNS:,}"),
-                "keep the text, score and label columns only",
+                "keep only the text, score and label columns",
                 [number],
             )
         cells = [cell_text(value) for value in row[:MOST_COLUMNS]]
@@ -206,7 +206,7 @@ def scan_workbook(path: Path) -> dict[str, SheetShape]:
         with zipfile.ZipFile(path) as archive:
             return {entry.filename: _scan_part(path.name, archive, entry) for entry in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, expat.ExpatError) as error:
-        raise StudioError(_("{name} is not a workbook that can be read", name=path.name), _SAVE_AGAIN) from error
+        raise StudioError(_("{name} is not a readable workbook", name=path.name), _SAVE_AGAIN) from error
 
 
 def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetShape:
@@ -272,7 +272,7 @@ class _PartScanner:
         self._characters = 0
         if self._cells > _MOST_CELLS:
             message = _("{workbook} has more than {most_cells} columns", workbook=self.workbook, most_cells=f"{_MOST_CELLS:,}")
-            raise StudioError(message, "keep the text, score and label columns only", [self._row])
+            raise StudioError(message, "keep only the text, score and label columns", [self._row])
         if reference:
             self._check_row(int(_COLUMN_LETTERS.sub("", reference, count=1)))
 
@@ -280,9 +280,9 @@ class _PartScanner:
         if number < 1:
             raise ValueError(f"a row of the number {number}")
         if number > _MOST_ROWS:
-            shown = f"{number:,}" if number < 10**15 else "a thousand million million or more"
+            shown = f"{number:,}" if number < 10**15 else "10¹⁵ or more"
             message = _(
-                "{workbook} has a row of the number {shown}; a sheet has at most {most_rows} rows",
+                "{workbook} has a row with the number {shown}; a sheet has at most {most_rows} rows",
                 workbook=self.workbook,
                 shown=shown,
                 most_rows=f"{_MOST_ROWS:,}",
@@ -297,11 +297,11 @@ class _PartScanner:
                 check_cell_length(self._characters, self._row)
             raise StudioError(
                 _(
-                    "{workbook} holds a text of more than {longest_cell} characters",
+                    "{workbook} contains a text of more than {longest_cell} characters",
                     workbook=self.workbook,
                     longest_cell=f"{LONGEST_CELL:,}",
                 ),
-                "cut that text",
+                "shorten that text",
             )
 
     def _refuse_entity(self, *_: object) -> None:

@@ -41,36 +41,32 @@ _MOST_SIDE_BY_SIDE = 3
 
 _NOTES: dict[str, tuple[Severity, Callable[[str, str], str], bool]] = {
     "rows": (
-        "info", lambda keys, n: _("each text in a list of {keys} became a row of its own "
-"({n}); rows of one line share its number",
+        "info", lambda keys, n: _("each text in a list of {keys} became a separate row ({n}); rows from the same line share its number",
 keys=keys,
 n=n), True,
     ),
     "same_meaning": (
         "info",
-        lambda keys, n: _("the texts in a list of {keys} are taken to belong together: "
-"each makes a pair with the first of its list ({n}); rows of "
-"one line share its number",
+        lambda keys, n: _("the texts in each list of {keys} are assumed to be similar: each is paired with the first text of its list "
+            "({n}); rows from the same line share its number",
 keys=keys,
 n=n),
         False,
     ),
     "parallel": (
-        "info", lambda keys, n: _("the elements of {keys} at one place make a row ({n}); rows "
-"of one line share its number",
+        "info", lambda keys, n: _("elements at the same position of {keys} form a row ({n}); rows from the same line share its number",
 keys=keys,
 n=n), True,
     ),
     "columns": ("info", lambda keys, _unused4: _("the lists of {keys} became columns", keys=keys), True),
-    "objects": ("info", lambda keys, _unused6: _("the parts of {keys} became columns", keys=keys), True),
-    "ignored": ("info", lambda keys, _unused8: _("{keys} belong to the texts of other lists and were left out",
+    "objects": ("info", lambda keys, _unused6: _("the fields of {keys} became columns", keys=keys), True),
+    "ignored": ("info", lambda keys, _unused8: _("{keys} belong to the texts of other lists and were ignored",
 keys=keys), True),
     "annotated": ("info", lambda keys, _unused10: _("annotations read: {keys} (the mean of numbers, or the label "
 "that most annotators chose)",
 keys=keys), True),
     "disagreeing": ("warning", lambda keys, _unused12: _("annotators disagree about {keys}; it was left empty", keys=keys), False),
-    "kept": ("warning", lambda keys, _unused14: _("{keys} holds lists or objects that cannot be spread; they "
-"stay as JSON text",
+    "kept": ("warning", lambda keys, _unused14: _("{keys} contains lists or objects that cannot be expanded; they are kept as JSON text",
 keys=keys), False),
 }  # fmt: skip
 """Event → severity, message given the keys and the number of lines, and whether one finding lists all keys."""
@@ -107,10 +103,10 @@ def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
                 cells[places[key]] = cell_text(cell)
             columns.append(line, cells)
     if not places:
-        raise StudioError("the file holds no rows", 'write one JSON object a line, such as {"text": "…"}')
+        raise StudioError("the file contains no rows", 'write one JSON object per line, such as {"text": "…"}')
     names = [cell_text(key) or "column_1" for key in places]
     data, lines = columns.finish(names)
-    notes = (Finding("info", "this is the corpus of a BEIR dataset: each title was put before its text"),) if spreader.is_beir else ()
+    notes = (Finding("info", "this is the corpus of a BEIR dataset: each text was prefixed with its title"),) if spreader.is_beir else ()
     return read_conventions(Content(tuple(names), data, lines, (*spreader.notes(), *notes)))
 
 

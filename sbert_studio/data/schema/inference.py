@@ -128,7 +128,7 @@ def find_split_column(table: Table, overrides: SchemaOverrides | None = None) ->
     table.require(overrides.split)
     if not found.profile(overrides.split).is_split:
         hint = "its cells should be train, dev or test, or similar words; choose another column, or '' for none"
-        raise StudioError(_("the column {column} does not assign rows to parts", column=repr(overrides.split)), hint)
+        raise StudioError(_("the column {column} does not assign rows to splits", column=repr(overrides.split)), hint)
     return overrides.split
 
 
@@ -226,7 +226,7 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
         found = find_categories(context.profiles, text, context.evidence)
         if not found:
             raise StudioError(
-                _("{name} has no column of categories", name=context.table.name), "name the column, or choose the kind sentences"
+                _("{name} has no column of categories", name=context.table.name), "specify the column, or choose the kind sentences"
             )
         target = found[0].column
     return Hypothesis(_labelled_texts(context, text, target), EXPLICIT)
@@ -314,7 +314,7 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
         roles, others = _labelled_texts(context, text, tags), [("sentences", (text,), None), *others]
     why = () if category is None else (category.describe(),)
     reason = _(
-        "the column {tags} holds several tags in some cells; to use one tag per text, keep only that one in each cell", tags=repr(tags)
+        "the column {tags} contains several tags in some cells; to use one tag per text, keep only that tag in each cell", tags=repr(tags)
     )
     question = _("The column {tags} contains tags, several in some cells: should texts with the same tags be similar?", tags=repr(tags))
     asked = ask_kind(context.table, roles, others, question, join("; ", (reason, *why)), (text,), is_favored=False)

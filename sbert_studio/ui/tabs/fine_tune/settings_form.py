@@ -25,7 +25,7 @@ _UNUSED = {"siamese": ("head", "codes"), "cross": (*_VECTORS, "codes"), "poly": 
 _CHOICES = {
     "architecture": [
         ("Bi-encoder: compares the vectors of two texts", "siamese"),
-        ("Cross-encoder: reads both texts at once, for re-ranking", "cross"),
+        ("Cross-encoder: encodes both texts jointly, for re-ranking", "cross"),
         ("Poly-encoder: compares several vectors of the first text with one of the second, for fast re-ranking", "poly"),
     ],
     "head": [("One linear layer", "linear"), ("512 units with ReLU, then a sigmoid", "mlp")],
