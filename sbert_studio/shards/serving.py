@@ -343,7 +343,9 @@ class ShardedVectors:
         self.folder = JobFolder(Path(path))
         self.job = self.folder.job()
         if self.job.work != "encode":
-            raise StudioError(_("{name} holds no vectors", name=self.folder.path.name), "name a folder that sbert-studio encode wrote")
+            raise StudioError(
+                _("{name} contains no vectors", name=self.folder.path.name), "specify a folder written by sbert-studio encode"
+            )
         self.receipts = self.folder.finished(self.job)
         self._starts = np.cumsum([0, *(receipt.rows for receipt in self.receipts)])
         self.dim = int(self.job.settings["model"]["dim"])

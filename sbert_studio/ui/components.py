@@ -223,7 +223,7 @@ def _has_slider(field: Field) -> bool:
 
 def describe_control(field: Field, *, name: str = "", **properties: object) -> Value:
     """Return an item of a form that edits a field; ``name`` and ``properties`` override the field's own."""
-    blank = _BLANK.get(field.name, "as the model has it")
+    blank = _BLANK.get(field.name, "the model's own")
     choices = [[choice or blank, choice] for choice in field.choices]
     words = field.name.replace("_", " ")
     item = {"name": name or field.name, "label": capitalize(words), "info": field.help, "choices": choices, **properties}

@@ -631,7 +631,7 @@ def test_as_a_program_it_prints_its_version_and_leaves_with_the_exit_code(capsys
 
 def run_of(child: Child) -> str:
     """Wait until a training process has evaluated the base model, and return the id of its run."""
-    found = wait_until(lambda: re.search(r"^run (run-\w+)[\s\S]*^base model", child.err.read_text(), re.MULTILINE), 60, "the training began")
+    found = wait_until(lambda: re.search(r"^run (run-\w+)[\s\S]*^base model", child.err.read_text(), re.MULTILINE), 60, "training began")
     return found[1]
 
 

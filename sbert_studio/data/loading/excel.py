@@ -112,10 +112,10 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
     if others:
         read = {"title": repr(chosen.title), "others": others}
         message = (
-            _("the sheet {title} was read; the workbook also holds {others}", **read)
+            _("the sheet {title} was read; the workbook also contains {others}", **read)
             if chosen is sheets[0]
             else _(
-                "the sheet {title} was read, because {first} holds no table; the workbook also holds {others}",
+                "the sheet {title} was read, because {first} contains no table; the workbook also contains {others}",
                 first=repr(sheets[0].title),
                 **read,
             )

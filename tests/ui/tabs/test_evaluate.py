@@ -416,7 +416,7 @@ def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance(
     assert not any("per second" in sentence for sentence in once["more"]), "within the error of one timing"
     near = conclusion_view([score("A", 0.50, DRAWS), score("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
     assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
-    assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B get the same score."
+    assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B have the same score."
     assert "too few" in conclude(score("A", 0.5), score("B", 0.6))
     assert "another metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
     lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
@@ -455,7 +455,7 @@ def test_verdict_needs_an_interval_that_excludes_zero() -> None:
     draws = np.random.default_rng(0).normal(size=500)
     assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
     assert verdict(drawn(draws), drawn(draws - 0.1)).startswith("worse")
-    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("not significant")
     assert verdict(drawn(None), drawn(draws)) == ""
     wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
     assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"
