@@ -1,4 +1,4 @@
-"""The endpoints for programs, docs/api.md, from the code: ``python docs/make_api.py`` writes it, a test compares it."""
+"""Write docs/api.md, the documentation of the endpoints, from the code: ``python docs/make_api.py``; a test compares it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "api.md"
 EXAMPLES = ROOT / "docs" / "api"
 _HEAD = """\
-# The studio for programs
+# API
 
-Written from the code by `python docs/make_api.py`; `tests/test_api_docs.py` holds it against the code, runs every example, and holds every
-answer against the fields that are listed here.
+Generated from the code by `python docs/make_api.py`. `tests/test_api_docs.py` compares this page with the code, runs every example, and
+validates every response against the fields listed here.
 
 The page serves eleven verbs under the names below, to [gradio_client](https://www.gradio.app/docs/python-client), to anything that speaks
 HTTP, and with `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`) to MCP clients, at `http://127.0.0.1:7860/gradio_api/mcp/`. There the
@@ -30,7 +30,7 @@ answers are JSON as well, and a file is given as its text, as a `data:` URL in b
 path. An argument that is left out has the default of its table. Elsewhere files are sent (`handle_file`), and not named by a path of the
 server.
 
-An error says what was wrong and how to mend it, in the message of `gradio_client.exceptions.AppError`:
+Errors raise a `gradio_client.exceptions.AppError`, whose message says what is wrong and how to fix it:
 
 ```python
 from gradio_client import Client, handle_file
@@ -43,16 +43,16 @@ except AppError as error:
     print(error)  # the query is empty. hint: …
 ```
 
-Over HTTP a call is two requests, one that asks and one that waits for the answer:
+Over HTTP, a call consists of two requests: one submits it, the other waits for the response:
 
 ```sh
 curl -s http://127.0.0.1:7860/gradio_api/call/similarity -H "Content-Type: application/json" -d '{"data": ["a cat", "a dog", ""]}'
 curl -s http://127.0.0.1:7860/gradio_api/call/similarity/EVENT_ID
 ```
 
-Work that nobody waits for ends: within seconds of a closed connection, whichever way the call came, and SECONDS seconds after a call over
-HTTP whose answer nobody has asked for by then; who asks later is told so. An answer that is ready by then stays. A training that
-[`/train`](#train) has queued goes on without its caller, until `/stop`.
+Abandoned calls are stopped: within seconds after the connection was closed, or if the response to an HTTP call is not requested within
+SECONDS seconds, in which case a later request returns an error. A response that is ready by then is kept. Training runs started by
+[`/train`](#train) continue without their caller until they finish or are stopped with `/stop`.
 """
 
 

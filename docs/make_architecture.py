@@ -1,4 +1,4 @@
-"""Write docs/architecture.md, drawn from the imports: ``python docs/make_architecture.py``; a test compares it."""
+"""Write docs/architecture.md from the imports: ``python docs/make_architecture.py``; a test compares it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ def render() -> str:
     lines = [
         "# Architecture",
         "",
-        "Drawn from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it. An arrow points from a package to",
-        "one that it imports; arrows implied by two others are omitted, as are the modules at the bottom, which every package may import.",
+        "Generated from the imports by `python docs/make_architecture.py`; `tests/test_docs.py` checks it.",
+        "Arrows point from a package to the packages it imports. Arrows implied by two others are omitted, as are the modules at the",
+        "bottom, which every package may import.",
         "",
         "```mermaid",
         "flowchart TD",

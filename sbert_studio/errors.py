@@ -150,19 +150,21 @@ def to_user_error(error: BaseException, *, place: bool = False) -> StudioError |
     """
     where = _place(error) if place else ""
     if is_disk_full(error):
-        return StudioError((_("the disk is full ({where})", where=where) if where else _("the disk is full")), "make room, then try again")
+        return StudioError(
+            (_("the disk is full ({where})", where=where) if where else _("the disk is full")), "free some disk space, then try again"
+        )
     if is_out_of_memory(error):
-        return StudioError(_short_of_memory(error), "lower the batch size, take fewer rows, or choose a smaller model")
+        return StudioError(_short_of_memory(error), "lower the batch size, use fewer rows, or choose a smaller model")
     if (isinstance(error, OSError) and error.errno in (_REFUSED | _UNREACHABLE if error.filename else _REFUSED)) or (
         _is_sqlite_error(error) and "disk I/O error" in str(error)
     ):
         reason = error.strerror if isinstance(error, OSError) else error
         what = _("{where} cannot be used: {reason}", where=where, reason=reason) if where else "a file of this machine cannot be used"
-        return StudioError(what, "check the path, who may write there, and the room on its disk")
+        return StudioError(what, "check the path, its permissions and the free disk space")
     if is_network_error(error):
         return StudioError(_("the network failed: {first_line}", first_line=_first_line(error)), "check the connection, then try again")
     if _is_damaged_file(error):
-        return StudioError(_("a file is damaged: {first_line}", first_line=_first_line(error)), "fetch it again, or choose another one")
+        return StudioError(_("a file is damaged: {first_line}", first_line=_first_line(error)), "download it again, or choose another one")
     return None
 
 

@@ -23,7 +23,7 @@ class StoppedError(StudioError):
     """Raised when work was cancelled."""
 
     def __init__(self) -> None:
-        super().__init__("this was stopped before its end")
+        super().__init__("this was stopped before it was finished")
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class Field:
         if self.choices and value not in self.choices:
             raise StudioError(
                 _("{name} is {value}", name=self.name, value=repr(value)),
-                _("choose one of {choices}", choices=", ".join(choice or "nothing (leave it out)" for choice in self.choices)),
+                _("choose one of {choices}", choices=", ".join(choice or "nothing (omit it)" for choice in self.choices)),
             )
         if (self.min is not None and not value >= self.min) or (self.max is not None and not value <= self.max):
             low, high = ("" if bound is None else f"{bound:g}" for bound in (self.min, self.max))
@@ -123,7 +123,7 @@ class Field:
         return value
 
 
-_NOUNS = {bool: "yes or no", int: "a whole number", float: "a number", str: "text"}
+_NOUNS = {bool: "yes or no", int: "an integer", float: "a number", str: "text"}
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 

@@ -39,15 +39,15 @@ class Limits:
     """Limits for visitors of a shared machine; 0 means no limit. Each can be set by a variable such as ``SBERT_STUDIO_LIMIT_ROWS``."""
 
     rows: int = variable(0, "training rows of a run, including its first stage", min=0)
-    trainings: int = variable(0, "trainings of a run: folds × seeds", min=0)
+    trainings: int = variable(0, "folds × seeds of a run", min=0)
     epochs: int = variable(0, "epochs of a run", min=0)
     minutes: int = variable(0, "training time of a run in minutes; it is then stopped and keeps its best model", min=0)
-    runs: int = variable(0, "queued and running runs of one visitor", min=0)
+    runs: int = variable(0, "queued and running runs per visitor", min=0)
     queue: int = variable(0, "queued and running runs in total", min=0)
-    uploads_mb: int = variable(0, "daily uploads of one address, in MiB", min=0)
+    uploads_mb: int = variable(0, "daily uploads per IP address, in MiB", min=0)
     all_uploads_mb: int = variable(0, "daily uploads in total, in MiB", min=0)
     keep_days: int = variable(0, "days until a run is deleted (shown on the page)", min=0)
-    runs_mb: int = variable(0, "disk space of all runs, in MiB; beyond it the oldest are deleted after a day's notice", min=0)
+    runs_mb: int = variable(0, "disk space for all runs, in MiB; beyond it, the oldest are deleted after a day's notice", min=0)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
@@ -93,7 +93,7 @@ class Settings:
     default_model: str = variable(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
     multilingual_model: str | None = variable(
         None,
-        "default model for texts that are mostly not English; if empty, or if only `SBERT_STUDIO_MODEL` is set, that model is used",
+        "default model for texts that are mostly not English; `SBERT_STUDIO_MODEL` is used if this is empty, or if only that is set",
         shown=f"`{MULTILINGUAL_MODEL}`",
     )
     reranker: str = variable(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
@@ -102,10 +102,10 @@ class Settings:
     poll_seconds: float = variable(
         1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL
     )
-    max_upload_mb: int = variable(512, "largest upload, in MiB", min=0)
+    max_upload_mb: int = variable(512, "maximum upload size, in MiB", min=0)
     max_model_mb: int | None = variable(
         None,
-        "largest model downloaded from the Hugging Face Hub, in MiB; 0 for no limit",
+        "maximum size of a model downloaded from the Hugging Face Hub, in MiB; 0 for no limit",
         shown=f"none; `{_SHARED_MODEL_MB}` on a shared page",
     )
     memory_mb: int = variable(1_024, "memory budget for models, indexes and session data, in MiB; they are recomputed when needed", min=0)
@@ -158,8 +158,8 @@ class Settings:
     def elsewhere(self) -> str:
         """Hint on how to avoid the limits."""
         if self.duplicate_url:
-            return _("a Space of your own has limits of your own: duplicate this one at {duplicate_url}", duplicate_url=self.duplicate_url)
-        return "on a machine of your own there is no such limit"
+            return _("duplicate this Space to set your own limits: {duplicate_url}", duplicate_url=self.duplicate_url)
+        return "there is no such limit on your own machine"
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -291,7 +291,7 @@ def _expanded(folder: str) -> Path:
     try:
         return Path(folder).expanduser()
     except RuntimeError:
-        raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder you may write") from None
+        raise StudioError(f"there is no home folder for {folder!r}", "set SBERT_STUDIO_HOME to a folder with write permission") from None
 
 
 def variables() -> Iterator[tuple[str, str, str]]:

@@ -36,15 +36,15 @@ class Workspace:
             home.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudioError(
-                _("the data folder {home} cannot be made: {strerror}", home=home, strerror=error.strerror),
-                "set SBERT_STUDIO_HOME to a folder you may write",
+                _("the data folder {home} cannot be created: {strerror}", home=home, strerror=error.strerror),
+                "set SBERT_STUDIO_HOME to a folder with write permission",
             ) from error
 
     def require_writable(self) -> None:
         """Raise StudioError if the home folder is not writable."""
         if not os.access(self.home, os.W_OK):
             raise StudioError(
-                _("the data folder {home} is not writable", home=self.home), "set SBERT_STUDIO_HOME to a folder you may write"
+                _("the data folder {home} is not writable", home=self.home), "set SBERT_STUDIO_HOME to a folder with write permission"
             )
 
     @property
@@ -119,7 +119,8 @@ class Workspace:
             found = path.read_bytes()
         except OSError as error:
             raise StudioError(
-                _("the file {path} cannot be used: {strerror}", path=path, strerror=error.strerror), "make room, or allow it to be written"
+                _("the file {path} cannot be used: {strerror}", path=path, strerror=error.strerror),
+                "free some disk space, or allow writing to it",
             ) from error
         if len(found) != _SECRET:
             raise StudioError(_("the file {path} is damaged", path=path), "delete it; existing tokens become invalid")
@@ -131,8 +132,8 @@ class Workspace:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudioError(
-                _("the folder {path} cannot be made: {strerror}", path=path, strerror=error.strerror),
-                "make room, or look at who owns the folder",
+                _("the folder {path} cannot be created: {strerror}", path=path, strerror=error.strerror),
+                "free some disk space, or check the owner of the folder",
             ) from error
         return path
 
@@ -151,7 +152,7 @@ def validate_key(name: str) -> str:
         StudioError: the name is not safe.
     """
     if not _KEY.fullmatch(name):
-        raise StudioError(_("{name} is not a valid identifier", name=repr(name[:80])), "use the name or id exactly as the list shows it")
+        raise StudioError(_("{name} is not a valid identifier", name=repr(name[:80])), "use the name or id exactly as listed")
     return name
 
 
@@ -180,23 +181,24 @@ def require_writable_file(target: Path, *sources: Path | None) -> None:
     """Raise a StudioError before long work unless ``target`` can be written and is not one of ``sources``; create its folder."""
     try:
         if target.is_dir():
-            raise StudioError(_("{name} is a folder", name=target.name or target), "name a file")
+            raise StudioError(_("{name} is a folder", name=target.name or target), "specify a file")
         _require_regular_file(target)
         if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
-            raise StudioError(_("{name} is the file that is read", name=target.name), "name another file to write")
+            raise StudioError(_("{name} is the input file", name=target.name), "specify another output file")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, probe = tempfile.mkstemp(prefix=".part-", dir=target.parent)
         os.close(handle)
         Path(probe).unlink()
     except OSError as error:
         raise StudioError(
-            _("{target} cannot be written: {strerror}", target=target, strerror=error.strerror), "choose another folder, or make room"
+            _("{target} cannot be written: {strerror}", target=target, strerror=error.strerror),
+            "choose another folder, or free some disk space",
         ) from error
 
 
 def _require_regular_file(target: Path) -> None:
     if target.exists() and not target.is_file() and not target.is_dir():
-        raise StudioError(_("{target} is not a regular file", target=target), "name another file to write")
+        raise StudioError(_("{target} is not a regular file", target=target), "specify another output file")
 
 
 def require_disk_space(folder: Path, wanted: int) -> None:
@@ -205,12 +207,12 @@ def require_disk_space(folder: Path, wanted: int) -> None:
     if wanted > free:
         raise StudioError(
             _(
-                "the result needs about {gigabytes}, and the disk of {name} has {gigabytes2} left",
+                "the result needs about {gigabytes}, but the disk of {name} has only {gigabytes2} left",
                 gigabytes=_gigabytes(wanted),
                 name=folder.name or folder,
                 gigabytes2=_gigabytes(free),
             ),
-            "make room, or name a folder on another disk",
+            "free some disk space, or specify a folder on another disk",
         )
 
 

@@ -26,7 +26,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize(("port", "said"), [("eight", "is not a whole number"), ("70000", "there is no port 70000")])
+@pytest.mark.parametrize(("port", "said"), [("eight", "is not an integer"), ("70000", "there is no port 70000")])
 def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
     home: Path, port: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

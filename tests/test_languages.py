@@ -117,7 +117,7 @@ SENTENCES = [
     capitalize(describe_accuracy({"task": "triplets", "score": 0.85})),
     describe_metric("cosine_spearman"),
     to_sentence(
-        _("{message} ({rows})", message=_("the column {name} holds the same text in every row", name=repr(A)), rows=describe_rows([3]))
+        _("{message} ({rows})", message=_("the column {name} contains the same text in every row", name=repr(A)), rows=describe_rows([3]))
     ),
     ngettext(
         "only {n} of the {held} held-out rows is labelled “{rarer}”: too few to tell a gain from chance",

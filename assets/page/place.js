@@ -60,7 +60,7 @@
     root.classList.toggle("sb-stale", stale.length > 0);
     bar.classList.toggle("sb-made-stale", stale.length > 0);
     theirs(bar, made.theirs);
-    bar.replaceChildren(el("span", {}, stale.length ? stale.length > 1 ? t`Made with ${made.words}; ${stale[0]} and ${stale[1]} are chosen now.` : t`Made with ${made.words}; ${stale[0]} is chosen now.` : made.words));
+    bar.replaceChildren(el("span", {}, stale.length ? stale.length > 1 ? t`Computed with ${made.words}; ${stale[0]} and ${stale[1]} are selected now.` : t`Computed with ${made.words}; ${stale[0]} is selected now.` : made.words));
     if (stale.length && made.again) bar.append(el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById(made.again)?.click() } }, "Run again"));
   }
   function made(root, value) {

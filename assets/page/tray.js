@@ -95,8 +95,8 @@
       count.textContent = going.length || "";
       bar.style.width = first ? `${first.share * 100}%` : "0";
       button.classList.toggle("sb-live", going.length > 0);
-      const words = going.length ? t`${going.length} under way` : "Nothing in progress";
-      button.setAttribute("aria-label", t`Tray of jobs: ${words}`);
+      const words = going.length ? t`${going.length} in progress` : "Nothing in progress";
+      button.setAttribute("aria-label", t`Tasks: ${words}`);
       button.title = words;
       title(going, first);
     }

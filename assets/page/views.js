@@ -49,7 +49,7 @@
       el("div", { class: "sb-banner-ways" },
         note.models.map((one) => el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "model", one.name) } }, t`Use ${one.title}`)),
         note.link ? el("a", { class: "sb-small-button", href: note.link.href, target: "_blank", rel: "noopener" }, note.link.words) : null,
-        note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "To the Models tab") : null,
+        note.tab ? el("button", { type: "button", class: "sb-small-button", on: { click: () => document.querySelector("#tab-models-button")?.click() } }, "Go to the Models tab") : null,
         note.hide ? el("button", { type: "button", class: "sb-small-button", on: { click: () => { hidden.add(note.text); draw(value); } } }, "Hide") : null))));
   };
 
@@ -74,7 +74,7 @@
     setTimeout(() => URL.revokeObjectURL(url), 10000);
   }
   const takeaway = (name, names, rows) => {
-    const copy = el("button", { type: "button", class: "sb-plain-button", title: "Copy the table, for a spreadsheet", on: { click: () => {
+    const copy = el("button", { type: "button", class: "sb-plain-button", title: "Copy the table for a spreadsheet", on: { click: () => {
       navigator.clipboard?.writeText(asLines(names, rows())).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
     } } }, "Copy");
     return el("span", { class: "sb-takeaway" }, el("button", { type: "button", class: "sb-plain-button", title: "Download the table as a CSV", on: { click: () => download(`${name}.csv`, asCsv(names, rows())) } }, "CSV"),
@@ -87,7 +87,7 @@
   const cells = {
     marked: (cell) => el("span", { class: "sb-text", translate: "no" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
     text: (cell, column) => el("span", { class: "sb-text", translate: column.ours ? null : "no" }, String(cell ?? "")),
-    place: (cell) => (typeof cell === "number" ? el("span", { class: "sb-dim" }, `#${cell}`) : el("span", { class: "sb-badge sb-own" }, "only here")),
+    place: (cell) => (typeof cell === "number" ? el("span", { class: "sb-dim" }, `#${cell}`) : el("span", { class: "sb-badge sb-own" }, "only in this list")),
     texts: (cell) => el("div", { class: "sb-texts", translate: "no" }, cell.map((text) => el("p", {}, text))),
     row: (cell) => el("span", { class: "sb-dim" }, String(cell ?? "")),
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
@@ -148,7 +148,7 @@
           takeaway(root.closest("[id]:not([id^=html-])")?.id || "table", value.columns.map((column) => column.name), () => order.map((index) => value.rows[index].map((cell, at) => (inFile[value.columns[at].kind] ? inFile[value.columns[at].kind](cell) : cell))))),
         ...(stacked && order.length > 1 ? [sorter(value.columns, sorted, sort)] : []),
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
-          el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Into the basket")) : null)),
+          el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Add to basket")) : null)),
           el("tbody", {}, body))),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
     };
@@ -183,7 +183,7 @@
       one.rows.length ? el("ul", {}, one.rows.map(row)) : null,
       el("div", { class: "sb-answers" }, one.answers.map((answer, place) => {
         const button = el("button", { type: "button", class: "sb-small-button" + (place === one.proposed ? " sb-proposed" : ""),
-          title: place === one.proposed ? "What the names and the model suggest" : null, on: { click: () => select(host, "answer", [number, place]) } }, answer);
+          title: place === one.proposed ? "Suggested by the names and the model" : null, on: { click: () => select(host, "answer", [number, place]) } }, answer);
         window.SB.theirs(button, one.theirs?.[place]);
         return button;
       })))));

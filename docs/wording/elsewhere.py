@@ -41,7 +41,7 @@ MEASURES = (
         "Homogeneity",
         "Completeness",
     ),
-    *("Nearest neighbour accuracy", "Centroid accuracy", "F1 threshold"),
+    *("Nearest neighbor accuracy", "Centroid accuracy", "F1 threshold"),
     *(f"{kind} at {k}" for kind in ("Accuracy", "Recall") for k in (1, 5, 10, 100)),
 )
 # Between texts in a row.

@@ -41,7 +41,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="Pairs with a score or label, triplets, texts with a label, a folder of them, or a public dataset by its id on the "
+            help="Pairs with a score or label, triplets, labelled texts, a folder of these, or a public dataset by its id on the "
             "Hugging Face Hub (hf://datasets/OWNER/NAME); may be repeated.",
         ),
     ] = None,
@@ -51,7 +51,7 @@ def evaluate(
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Labelled rows: senteval trains its classifier on them, categories compares texts with them."),
+        typer.Option(metavar="FILE", help="Labelled rows, which senteval trains its classifier on and categories compares texts with."),
     ] = None,
     engine: Engine = None,
     address: Address = "",
@@ -69,14 +69,14 @@ def evaluate(
     for name in named:
         # Model folders have no such suffix: this is a missing file.
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
-            raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it holds spaces")
+            raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it contains spaces")
     if not files and not suite:
-        raise StudioError("there is no evaluation data", "name a file with --data, or a suite with --suite")
+        raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
     if not named:
-        raise StudioError("no model is named", "name one before the files")
+        raise StudioError("no model is specified", "specify one before the files")
     if engine is not None:
         if suite or reference or len(named) > 1 or len(files) > 1:
-            raise StudioError("--engine evaluates one model on one file, folder or pattern of Parquet", "leave out the others")
+            raise StudioError("--engine can evaluate only one model on one Parquet file, folder or pattern", "omit the others")
         options, sharding = parse_shard_options(engine, address, workers, threads, shard_rows)
         with open_studio() as studio, progress("encoding", "pairs") as report:
             sharded = studio.shards.evaluate(named[0], files[0], options, sharding, task, progress=report)
@@ -149,8 +149,8 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def leaderboard(
-    data: Annotated[str, typer.Option("--set", metavar="NAME", help="Only entries of this dataset, by its name in the list.")] = "",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the entries: FILE.csv or FILE.md.")] = None,
+    data: Annotated[str, typer.Option("--set", metavar="NAME", help="Only entries of this dataset, as named in the list.")] = "",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the entries to FILE.csv or FILE.md.")] = None,
     remove: Annotated[int, typer.Option(metavar="ID", help="Remove the entry with this id first.")] = 0,
     json: Json = False,
 ) -> Answer:
@@ -169,7 +169,9 @@ def leaderboard(
     if written:
         print_message(f"written to {out}")
     answer = {"entries": [entry_to_json(one) for one in found], "notices": notices, **written}
-    return Answer(answer, _leaderboard_rows(found) if found else ["nothing was evaluated yet: sbert-studio evaluate MODEL --data FILE"])
+    return Answer(
+        answer, _leaderboard_rows(found) if found else ["nothing has been evaluated yet: sbert-studio evaluate MODEL --data FILE"]
+    )
 
 
 def _leaderboard_rows(entries: list[LeaderboardEntry]) -> list[list[str]]:
@@ -288,7 +290,7 @@ def _similarity_table(lines: Sequence[_ResultRow]) -> list[list[str]]:
 def _comparison_row(one: Comparison, models: Mapping[str, str]) -> list[str]:
     of = one.subject if one.level == "file" else f"{one.subject}, {one.level}"
     interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
-    turns = "" if one.chance is None else f"the order turns in {one.chance:.1%}"
+    turns = "" if one.chance is None else f"order reversed in {one.chance:.1%} of resamples"
     first, second = (one_line(models[model], _MODEL) for model in one.models)
     better = one.description if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
     return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]

@@ -52,9 +52,9 @@ def similarity(
     with open_studio() as studio:
         if pairs is None:
             if a is None or b is None:
-                raise StudioError("two texts are needed", 'write sbert-studio similarity "one text" "another", or give --pairs FILE')
+                raise StudioError("two texts are needed", 'run sbert-studio similarity "one text" "another", or use --pairs FILE')
             if out is not None:
-                raise StudioError("--out goes with --pairs", "leave it out, or give a file of pairs")
+                raise StudioError("--out requires --pairs", "omit it, or specify a file of pairs")
             model = choose_model(studio, model, [a, b])
             found = studio.similarity.compare(a, b, model)
             print_notes(None, "", found.notes)
@@ -63,7 +63,7 @@ def similarity(
             own = () if found.similarity_fn_name == "cosine" else ("score",)
             return Answer(found.to_json(), [[name, getattr(found, name)] for name in (*SIMILARITIES, *own)])
         if a is not None:
-            raise StudioError("both texts and --pairs were given", "give either two texts or --pairs")
+            raise StudioError("both texts and --pairs were specified", "specify either two texts or --pairs")
         if out is not None:
             require_writable_file(out, pairs)
         table = studio.data.read_table(pairs)
@@ -83,12 +83,12 @@ def similarity(
 def encode(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or a folder or glob of parquet.")],
-    out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array: (rows of the file, dim) float32; a folder for shards.")],
+    out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array, (rows of the file, dim) float32; or a folder for shards.")],
     column: Column = None,
     model: Model = None,
     precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Precision of the weights.")] = "float32",
     prompt: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="query, document or symmetric: use the model's prompt for such texts.")
+        str | None, typer.Option(metavar="ROLE", help="Use the model's prompt for this role: query, document or symmetric.")
     ] = None,
     engine: Engine = None,
     address: Address = "",
@@ -147,13 +147,13 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Text to search for.")],
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = DEFAULT_RESULTS,
     mode: Annotated[Literal["semantic", "lexical", "hybrid"], typer.Option(help="Semantic, lexical (BM25), or both fused.")] = "semantic",
-    rerank: Annotated[bool, typer.Option("--rerank", help="Re-rank the best hits by a cross-encoder or poly-encoder.")] = False,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Re-rank the best hits with a cross-encoder or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Re-rank by this model: a run, folder or hub id.", show_default="SBERT_STUDIO_RERANKER"),
+        typer.Option(metavar="MODEL", help="Re-ranking model: a run, folder or hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
-    query_prompt: Annotated[str, typer.Option(help="Prompt of the query, or none.", show_default="the model's")] = "",
-    document_prompt: Annotated[str, typer.Option(help="Prompt of the texts, or none.", show_default="the model's")] = "",
+    query_prompt: Annotated[str, typer.Option(help="Prompt for the query, or none.", show_default="the model's")] = "",
+    document_prompt: Annotated[str, typer.Option(help="Prompt for the texts, or none.", show_default="the model's")] = "",
     truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0,
     column: Column = None,
     model: Model = None,
@@ -165,9 +165,9 @@ def search(
     settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
     if is_shard_folder(file):
         if settings != SearchSettings():
-            raise StudioError("a folder of shards holds its vectors already", "leave out --query-prompt, --document-prompt, --truncate-dim")
+            raise StudioError("a folder of shards already contains its vectors", "omit --query-prompt, --document-prompt, --truncate-dim")
         if mode != "semantic" or rerank or reranker or column:
-            raise StudioError("a folder of shards supports semantic search only", "leave out --mode, --rerank, --reranker and --column")
+            raise StudioError("a folder of shards supports semantic search only", "omit --mode, --rerank, --reranker and --column")
         with open_studio() as studio, progress("indexing", "rows") as report:
             near = studio.shards.search(file, query, k, model, report)
         print_notes(None, "", near.notes)
@@ -201,14 +201,15 @@ def mine(
     """Find the most similar pairs of texts."""
     if is_shard_folder(file):
         if column or model:
-            raise StudioError("a folder of shards holds its vectors already", "leave out --column and --model")
+            raise StudioError("a folder of shards already contains its vectors", "omit --column and --model")
         options, _ = parse_shard_options(engine, address, workers, threads)
         with open_studio() as studio, progress("comparing", "rows") as report:
             shared = studio.shards.mine(file, options, k, threads, report)
         return mined_shards_answer(shared)
     if engine is not None:
         raise StudioError(
-            f"{file.name} is no folder of shards", "make one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder"
+            f"{file.name} is not a folder of shards",
+            "create one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder",
         )
     reject_engine_options(address, workers, threads=threads)
     with open_studio() as studio:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _INFERRED = "inferred"
-Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Validation rows, in the same columns.")]
+Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Validation file with the same columns.")]
 Kind = Annotated[
     str | None,
     typer.Option(
@@ -40,7 +40,8 @@ Split = Annotated[
     str | None, typer.Option(metavar="C", help="Column that assigns rows to train, dev and test; '' for none.", show_default=_INFERRED)
 ]
 Scale = Annotated[
-    str | None, typer.Option(metavar="LOW-HIGH", help="Scores of least and most similar, such as 0-5, or 5-0.", show_default=_INFERRED)
+    str | None,
+    typer.Option(metavar="LOW-HIGH", help="Scores of the least and the most similar pairs, such as 0-5 or 5-0.", show_default=_INFERRED),
 ]
 Order = Annotated[
     str | None, typer.Option(metavar="NO,YES", help="Labels from least to most similar; none: unordered.", show_default=_INFERRED)
@@ -49,8 +50,10 @@ Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Text encodin
 Delimiter = Annotated[
     str | None, typer.Option(metavar="SIGN", help="Cell delimiter: a character, or tab, comma, semicolon.", show_default=_INFERRED)
 ]
-Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether row 1 names the columns.", show_default=_INFERRED)]
-AsRead = Annotated[bool, typer.Option("--as-read", help="Accept the inferred format although a question is open.")]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether row 1 contains the column names.", show_default=_INFERRED)
+]
+AsRead = Annotated[bool, typer.Option("--as-read", help="Accept the inferred format even if it is uncertain.")]
 
 
 def with_overrides(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,7 +116,7 @@ def report_model(studio: Studio, model: str, language: str = "") -> None:
     """Report on stderr that ``model`` was chosen for the language of the texts, unless it is the default."""
     default = studio.settings.default_model
     if model != default:
-        print_message(f"the texts are mostly {language or 'not English'}: using {model}; --model {default} for the English one")
+        print_message(f"the texts are mostly {language or 'not English'}: using {model}; use --model {default} for the English model")
 
 
 def open_studio() -> Studio:
@@ -123,11 +126,11 @@ def open_studio() -> Studio:
     return Studio(allow_folders=True)
 
 
-Engine = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Process shards by: local (one after the other) or ray (on many machines).")
+Engine = Annotated[str | None, typer.Option(metavar="NAME", help="Engine for shards: local (one at a time) or ray (on many machines).")]
+Address = Annotated[
+    str, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster, or auto.", show_default="one on this machine alone")
 ]
-Address = Annotated[str, typer.Option(metavar="HOST:PORT", help="Ray cluster, or auto.", show_default="one on this machine alone")]
-Workers = Annotated[int, typer.Option(min=0, help="Shards at a time.", show_default="as many as there are cores for")]
+Workers = Annotated[int, typer.Option(min=0, help="Number of shards processed at a time.", show_default="as many as there are cores for")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads per shard; the last bits of the result depend on it.")]
 ShardRows = Annotated[int, typer.Option("--shard-rows", min=1, help="Rows per shard; the last bits of the result depend on it.")]
 
@@ -156,18 +159,18 @@ def reject_engine_options(address: str = "", workers: int = 0, id: str | None = 
     more = (("--threads", threads != 1), ("--shard-rows", cut))
     for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
         if given:
-            raise StudioError(f"{option} goes with an engine", "add --engine ray or --engine local")
+            raise StudioError(f"{option} requires an engine", "add --engine ray or --engine local")
 
 
 def encoded_shards_answer(result: EncodedShards) -> Answer:
     """Return the answer of ``encode`` for shards."""
     rate = f"{result.seconds:.1f} s ({result.sentences_per_second:,.0f}/s)"
     lines = [f"{result.rows:,} texts as {result.dim}-d vectors in {result.shards:,} shards, written to {result.folder}"]
-    lines += [f"{result.encoded:,} rows of the files were read now, in {rate}" if result.encoded else "all shards existed already"]
+    lines += [f"{result.encoded:,} rows of the files were encoded, in {rate}" if result.encoded else "all shards already existed"]
     if result.resumed and result.encoded:
         lines.append(f"{result.resumed:,} shards existed already")
     if result.left_out:
-        lines.append(f"left out: {result.left_out:,} without text")
+        lines.append(f"skipped: {result.left_out:,} without text")
     return Answer(result.to_json(), lines)
 
 

@@ -25,12 +25,12 @@ _PARTS = ", ".join(name for name in registered_names("runs/export", "EXPORTS") i
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 Strength = Annotated[
     float | None,
-    typer.Option("--strength", metavar="0…1", help="Blend with the base model: 0 base, 1 fine-tuned.", show_default="unchanged"),
+    typer.Option("--strength", metavar="0…1", help="Interpolation with the base model: 0 base, 1 fine-tuned.", show_default="unchanged"),
 ]
 
 
 def runs(
-    clean: Annotated[int | None, typer.Option(metavar="DAYS", min=0, help="Delete ended runs older than this.")] = None,
+    clean: Annotated[int | None, typer.Option(metavar="DAYS", min=0, help="Delete finished runs older than this.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
@@ -69,7 +69,7 @@ def runs(
 
 
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Ended runs, or static models trained here.")],
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Finished runs, or locally trained static models.")],
     yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
@@ -90,7 +90,7 @@ def delete(
         if not yes:
             for name, title, size in listed:
                 print_message(f"  {name}  {size / 1e6:,.0f} MB  {title}")
-            _require_confirmed("delete this for good?" if len(listed) == 1 else f"delete these {len(listed)} for good?")
+            _require_confirmed("permanently delete this?" if len(listed) == 1 else f"permanently delete these {len(listed)}?")
         for name, _, _ in listed:
             if name in fitted:
                 studio.static_embeddings.delete(name)
@@ -172,7 +172,7 @@ def _delete_old(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
     if sized and not yes:
         for run, size in sized:
             print_message(f"  {run.id}  {run.status}  {run.created}  {size / 1e6:,.0f} MB  {run.name}")
-        _require_confirmed(f"delete {'this run' if len(sized) == 1 else f'these {len(sized)} runs'} for good?")
+        _require_confirmed(f"permanently delete {'this run' if len(sized) == 1 else f'these {len(sized)} runs'}?")
     for run, _ in sized:
         studio.fine_tune.delete_run(run.id)
     return sized
@@ -180,10 +180,10 @@ def _delete_old(studio: Studio, days: int, yes: bool) -> list[tuple[Run, int]]:
 
 def _require_confirmed(question: str) -> None:
     if not sys.stdin.isatty():
-        raise StudioError("nothing was deleted: there is no terminal to confirm at", "add --yes to delete what is listed")
+        raise StudioError("nothing was deleted: there is no terminal for the confirmation", "add --yes to delete the listed items")
     with SHUTDOWN.interrupting():
         if not typer.confirm(question[:1].upper() + question[1:], err=True):
-            raise StudioError("nothing was deleted", "add --yes to delete without a question")
+            raise StudioError("nothing was deleted", "add --yes to delete without confirmation")
 
 
 COMMANDS = (runs, stop, delete, export, strength)

@@ -40,7 +40,7 @@ def app(
     share: Annotated[bool, typer.Option("--share", help="Create a public Gradio link.")] = False,
     mcp: Annotated[bool, typer.Option("--mcp", help="Also serve the endpoints to MCP clients.")] = False,
     opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    desktop: Annotated[bool, typer.Option("--desktop", help="Open a desktop window (needs the extra 'desktop').")] = False,
+    desktop: Annotated[bool, typer.Option("--desktop", help="Open a desktop window (requires the extra 'desktop').")] = False,
 ) -> None:
     """Serve the studio as a web page."""
     with SHUTDOWN.leaving_with(0):
@@ -71,7 +71,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
         from ..models.inference.zerogpu import enable
 
         if not enable():
-            print_message("this Space lends a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
+            print_message("this Space provides a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
     from ..services import Studio
     from ..ui.app import launch
 
@@ -90,7 +90,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
             open_window(studio, url)
         else:
             if opened and not (has_screen() and webbrowser.open(url)):
-                print_message(f"no browser could be opened from here: open {url} in one")
+                print_message(f"no browser could be opened: open {url} manually")
             SHUTDOWN.wait()
 
 

@@ -49,28 +49,26 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
     overrides: SchemaOverrides,
-    fix: Annotated[bool, typer.Option("--fix", help="Apply every fix the findings offer.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply all available fixes.")] = False,
     convert: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Convert the rows to examples of another kind; check lists the conversions.")
+        str | None, typer.Option(metavar="NAME", help="Convert the rows to another kind of examples; check lists the conversions.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the fixed or converted rows for training: .csv (UTF-8) or .parquet.")
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="The model to be fine-tuned; none: check names and values only.", show_default=DEFAULT_MODELS),
+        typer.Option("--model", help="Model to be fine-tuned; none: check only names and values.", show_default=DEFAULT_MODELS),
     ] = None,
     json: Json = False,
 ) -> Answer:
     """Detect a file's format, report problems, and optionally fix or convert it."""
     if out is not None:
         if out.suffix.lower() not in (".csv", ".parquet"):
-            raise StudioError(f"{out.name} is neither a CSV nor a Parquet file", "give --out a name that ends in .csv or .parquet")
+            raise StudioError(f"{out.name} is neither a CSV nor a Parquet file", "use an --out name that ends in .csv or .parquet")
         require_writable_file(out, file, dev)
     elif fix or convert:
-        raise StudioError(
-            "the changed rows need an output file", "add --out FILE.csv or FILE.parquet; the file that is read stays as it is"
-        )
+        raise StudioError("the changed rows need an output file", "add --out FILE.csv or FILE.parquet; the input file is not changed")
     fixed: Sequence[Finding] = ()
     with open_studio() as studio:
         with progress("reading", "bytes") as report:
@@ -99,7 +97,7 @@ def check(
         data["out"] = str(out)
         lines.append(f"{len(table):,} rows written to {out}")
         if out.suffix.lower() == ".csv":
-            lines.append("cells are written unchanged, for training; a spreadsheet may run a cell that begins with = as a formula")
+            lines.append("cells are written unchanged, for training; a spreadsheet may run cells that begin with = as formulas")
     return Answer(data, lines)
 
 
@@ -122,7 +120,7 @@ def _describe(diagnosis: Diagnosis) -> list[str]:
     lines.append(", ".join(totals) or "no problems found")
     if any(finding.fix for finding in diagnosis.findings):
         lines.append("apply the fixes: --fix --out FILE.csv")
-    lines += [f"by --convert {offer.name}: {offer.describe()}" for offer in diagnosis.offers]
+    lines += [f"with --convert {offer.name}: {offer.describe()}" for offer in diagnosis.offers]
     return lines
 
 
@@ -146,23 +144,21 @@ def train(
     epochs: Annotated[float | None, typer.Option(help="Passes over the training rows.", show_default=_ADVISED)] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows per step.", show_default=_ADVISED)] = None,
     lr: Annotated[float | None, typer.Option(help="Peak learning rate.", show_default=_ADVISED)] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed of the split, the order and dropout.", show_default="12")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of the split, the row order and dropout.", show_default="12")] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(help="none, or a prompt for every text, saved with the model.", show_default="the model's, by the column's role"),
+        typer.Option(help="Prompt for every text, saved with the model; or none.", show_default="the model's, by the column's role"),
     ] = None,
     dev: Dev = None,
     overrides: SchemaOverrides,
-    first: Annotated[Path | None, typer.Option(metavar="FILE", help="Train on these rows first, in a stage of its own.")] = None,
+    first: Annotated[Path | None, typer.Option(metavar="FILE", help="Train on this file first, in a separate stage.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation with this many folds.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds and report mean and spread.", show_default="1")] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Print the settings and an estimate; train nothing.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the settings and an estimate without training.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a copy of the model to this folder.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Continue a run that ended early.")] = None,
     name: Annotated[str | None, typer.Option(help="Display name of the run.", show_default="the file's name")] = None,
-    set: Annotated[
-        list[str] | None, typer.Option("--set", metavar="key=value", help="Any other setting of the training or the loss.")
-    ] = None,
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="key=value", help="Any other training or loss setting.")] = None,
     json: Json = False,
 ) -> Answer | None:
     """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; continue with --resume."""
@@ -181,7 +177,7 @@ def train(
     request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name)
     if plan:
         if file is None or resume is not None:
-            raise StudioError("--plan needs a file", "name the file, and leave out --resume")
+            raise StudioError("--plan needs a file", "specify the file, and omit --resume")
         with open_studio() as studio:
             found = studio.planner.estimate(request)
         return Answer(found.to_json(), [*found.reasons, f"Estimate: {found.describe()}. Nothing was trained."])
@@ -268,8 +264,8 @@ class TrainingProgress:
         elif isinstance(event, Step):
             self._step(event.run_step or event.step, event.run_steps or event.steps, event)
         elif isinstance(event, Evaluated):
-            when = "untuned" if event.step == 0 else f"step {event.step:,}"
-            best = " (the best of this training so far)" if event.best else ""
+            when = "base model" if event.step == 0 else f"step {event.step:,}"
+            best = " (best so far)" if event.best else ""
             self._print(f"{when}: {describe_metric(event.metric)} {event.score:.4f}{best}")
         elif isinstance(event, Notice):
             self._print(f"note: {event.message}")
@@ -302,7 +298,7 @@ def stopping_gracefully() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns True after Ctrl-C or SIGTERM; a second Ctrl-C exits immediately."""
 
     def notify() -> None:
-        print_message("stopping after this step; progress is saved (Ctrl-C again to quit at once)")
+        print_message("stopping after this step; progress is saved (press Ctrl-C again to quit immediately)")
 
     with SHUTDOWN.listened(notify), SHUTDOWN.patient():
         yield SHUTDOWN.is_requested
@@ -315,14 +311,14 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         name = key.strip().replace("-", "_")
         if not equals or not name:
-            raise StudioError(f"--set {pair!r} has no value", "write --set key=value, such as --set warmup_ratio=0.1")
+            raise StudioError(f"--set {pair!r} has no value", "use --set key=value, such as --set warmup_ratio=0.1")
         if name == "model":
-            raise StudioError("the model is not chosen by --set", f"write --model {value.strip()}")
+            raise StudioError("the model cannot be set with --set", f"use --model {value.strip()}")
         settings[name] = value.strip()
     return settings
 
 
-Columns = Annotated[list[str] | None, typer.Option(help="A column of texts; may be repeated. Default: all of them.")]
+Columns = Annotated[list[str] | None, typer.Option(help="Text column; may be repeated. Default: all text columns.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the model.", show_default="among the models")]
 
 
@@ -336,9 +332,9 @@ def fit(
     out: Out = None,
     weighting: Annotated[
         Literal["plain", "tfidf", "sif"] | None,
-        typer.Option(help="Weight of words in a text's mean.", show_default="sif; with tfidf: plain"),
+        typer.Option(help="Weighting of words in the mean of a text.", show_default="sif; with tfidf: plain"),
     ] = None,
-    common: Annotated[int, typer.Option(min=0, max=10, help="Common components to remove.")] = 0,
+    common: Annotated[int, typer.Option(min=0, max=10, help="Number of common components to remove.")] = 0,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 12,
     sets: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="width, epochs, window, min_count, …")] = None,
     json: Json = False,
@@ -364,7 +360,7 @@ def distill(
     out: Out = None,
     dim: Annotated[int, typer.Option(min=1, max=4096, help="Vector length.")] = 256,
     vocabulary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts whose words get a vector too, weighted by their frequency.")
+        Path | None, typer.Option(metavar="FILE", help="Texts whose words also get a vector, weighted by frequency.")
     ] = None,
     column: Columns = None,
     json: Json = False,

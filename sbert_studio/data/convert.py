@@ -78,12 +78,12 @@ def pairs_to_triplets(examples: Examples) -> Examples:
 def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labels: Sequence[str] | None = None) -> Examples:
     """Bin scores into classes named ``labels`` (``0, 1, …`` if None). ``edges`` are the lower bounds, increasing and in (0, 1)."""
     if examples.kind != "scored_pairs" or examples.targets is None:
-        raise StudioError("only scored pairs can be cut into classes", _HINT)
+        raise StudioError("only scored pairs can be binned into classes", _HINT)
     names = tuple(labels) if labels is not None else tuple(map(str, range(len(edges) + 1)))
     if not edges or list(edges) != sorted(set(edges)) or len(names) != len(edges) + 1:
         raise StudioError(
-            _("the edges {edges} do not cut scores into {names} classes", edges=list(edges), names=len(names)),
-            "give increasing edges, and one label more than edges",
+            _("the edges {edges} do not divide scores into {names} classes", edges=list(edges), names=len(names)),
+            "use increasing edges, and one more label than edges",
         )
     classes = np.searchsorted(np.asarray(edges, dtype=np.float32), examples.targets, side="right").astype(np.int64)
     return Examples("labelled_pairs", examples.texts, classes, examples.lines, names, examples.groups)
@@ -92,9 +92,9 @@ def scored_to_labelled(examples: Examples, edges: Sequence[float] = (0.5,), labe
 def labelled_to_positive(examples: Examples) -> Examples:
     """Keep the positive pairs: those of the last class (entailment, 1, yes), or with a score of at least 0.6."""
     if examples.targets is None or examples.kind not in ("scored_pairs", "labelled_pairs"):
-        raise StudioError("only scored or labelled pairs say which pairs are positive", _HINT)
+        raise StudioError("only scored or labelled pairs indicate which pairs are positive", _HINT)
     if not (examples.ordered or _nli_class_ids(examples)):
-        raise StudioError("the labels have no order that says which pairs are positive", _HINT)
+        raise StudioError("the labels have no order, so it is unknown which pairs are positive", _HINT)
     threshold = _POSITIVE - _ROUNDING if examples.kind == "scored_pairs" else len(examples.labels) - 1
     positive = np.flatnonzero(examples.targets >= threshold)
     if not len(positive):

@@ -166,7 +166,7 @@ def _only_column(table: Table) -> str:
     profiles = profile_table(table)
     if len(table.columns) == 1 and any(profile.filled and not profile.is_number and not profile.is_nested for profile in profiles):
         return table.columns[0]  # a column of short labels has to be chosen by the user
-    raise no_text_error(table, profiles, _("name one of its columns: {columns}", columns=", ".join(table.columns[:20])))
+    raise no_text_error(table, profiles, _("specify one of its columns: {columns}", columns=", ".join(table.columns[:20])))
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def _without_questions(reading: InferredSchema, train: Roles, similar: Similarit
     if questions and similar is not None:
         names = ", ".join(name for name in (*train.texts, train.target) if name)
         raise StudioError(
-            _("its columns are not certain ({text} {why})", text=questions[0].text, why=questions[0].why),
+            _("its columns are ambiguous ({text} {why})", text=questions[0].text, why=questions[0].why),
             "reverse its scores, so that the highest are the most similar, or do not use the file"
             if questions[0].name == "scale"
             else _("rename its columns to those of the training file ({names}), or do not use the file", names=names),
@@ -161,7 +161,7 @@ def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
                 scores=f"{scores[off_scale][0]:g}",
             ),
             _(
-                "bring the column {target} to the scale {least}–{most}, or do not use the file",
+                "convert the column {target} to the scale {least}–{most}, or do not use the file",
                 target=repr(own.target),
                 least=f"{least:g}",
                 most=f"{most:g}",
@@ -170,7 +170,7 @@ def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
         )
     ends = (high, low) if train.low > train.high else (low, high)
     message = _(
-        "scores are on the scale {low}–{high}, those of the training file on {least}–{most}; each is read on its own",
+        "the scores are on the scale {low}–{high}, those of the training file on {least}–{most}; each file is rescaled separately",
         low=f"{low:g}",
         high=f"{high:g}",
         least=f"{least:g}",

@@ -101,7 +101,7 @@ class _Builder:
         if not self._usable.any():
             raise StudioError(
                 _(
-                    "no row of {name} makes an example: {findings}",
+                    "no row of {name} can be used as an example: {findings}",
                     name=table.name,
                     findings=join("; ", (finding.message for finding in self._findings)),
                 ),
@@ -197,7 +197,7 @@ class _Builder:
         if rounded.any():
             rows = tuple(self._table.lines[rounded].tolist())
             message = _(
-                "{rows} with a score rounded off the scale {least}–{most}, put back on it",
+                "{rows} with a score rounded off the scale {least}–{most}, clipped to it",
                 rows=count(len(rows), "row"),
                 least=f"{least:g}",
                 most=f"{most:g}",

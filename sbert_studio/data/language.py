@@ -134,9 +134,9 @@ def multilingual_model_hint(available: str = "") -> str:
     ``available`` names a model that needs no download; empty if there is none.
     """
     if available:
-        return _("choose {available}, which reads many languages", available=available)
+        return _("choose {available}, which supports many languages", available=available)
     install = _(
-        "on Linux, or a Mac with Apple silicon, make setup installs it as {multilingual_model}", multilingual_model=MULTILINGUAL_MODEL
+        "on Linux or a Mac with Apple silicon, make setup installs it as {multilingual_model}", multilingual_model=MULTILINGUAL_MODEL
     )
     return _("choose {multilingual_hub_id} from the Hugging Face Hub; {install}", multilingual_hub_id=MULTILINGUAL_HUB_ID, install=install)
 
@@ -166,7 +166,7 @@ def language_mismatch_note(
     hint = multilingual_model_hint(available)
     hint = to_sentence(hint)
     return _(
-        "{subject} look like {language}, but the model was trained on {names}: its scores say little about them. {hint}",
+        "{subject} look like {language}, but the model was trained on {names}: its scores are unreliable for them. {hint}",
         subject=subject,
         language=language,
         names=names,

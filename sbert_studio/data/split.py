@@ -49,7 +49,7 @@ def split_examples(
     """
     if not 0 <= dev_fraction < 1:
         raise StudioError(
-            _("the held-out share {dev_fraction} is not between 0 and 1", dev_fraction=dev_fraction), "give a number such as 0.1"
+            _("the held-out share {dev_fraction} is not between 0 and 1", dev_fraction=dev_fraction), "use a number such as 0.1"
         )
     total = len(examples)
     target = min(round(dev_fraction * total), max_dev, total - 1)
@@ -72,11 +72,11 @@ def split_examples(
     if not dev.any():
         raise StudioError(
             (
-                _("all {total} rows are connected by shared groups or texts, so that none can be held out", total=f"{total:,}")
+                _("all {total} rows are connected by shared groups or texts, so none can be held out", total=f"{total:,}")
                 if groups
-                else _("all {total} rows are connected by shared texts, so that none can be held out", total=f"{total:,}")
+                else _("all {total} rows are connected by shared texts, so none can be held out", total=f"{total:,}")
             ),
-            "give a held-out file of its own, or set the held-out share to 0",
+            "use a separate held-out file, or set the held-out share to 0",
         )
     return examples.take(np.flatnonzero(~dev & ~dropped)), examples.take(np.flatnonzero(dev))
 
@@ -92,12 +92,12 @@ def make_folds(
         StudioError: k is below 2, or there are fewer components than folds.
     """
     if k < 2:
-        raise StudioError(_("{k} folds are too few", k=k), "give 2 or more")
+        raise StudioError(_("{k} folds are too few", k=k), "use 2 or more")
     strata = _strata(examples, stratify)
     members = _members(connected_rows(examples, groups))
     if len(members) < k:
         raise StudioError(
-            _("the rows form {sets} that share no text, too few for {k} folds", sets=count(len(members), "set"), k=k),
+            _("the rows form only {sets} without shared texts, too few for {k} folds", sets=count(len(members), "set"), k=k),
             "use fewer folds, or a held-out file",
         )
     order = np.random.default_rng(seed).permutation(len(members))

@@ -194,7 +194,7 @@ class StanfordSentiment(LineLayout):
         classes = _SST_CLASSES[part.name if part else "SST5"]
         text, _unused, label = line.rpartition("\t")
         if label.strip() not in classes or not text.strip():
-            raise malformed(path, number, _("does not end in a tab and one of {classes}", classes=", ".join(classes)))
+            raise malformed(path, number, _("does not end with a tab and one of {classes}", classes=", ".join(classes)))
         return text.strip(), label.strip()
 
 
@@ -220,6 +220,6 @@ class TREC(LineLayout):
             raise malformed(
                 path,
                 number,
-                _("does not begin with a type of question ({trec_classes}) and a colon", trec_classes=", ".join(_TREC_CLASSES)),
+                _("does not start with a question type ({trec_classes}) and a colon", trec_classes=", ".join(_TREC_CLASSES)),
             )
         return match["text"], match["coarse"], match["fine"]

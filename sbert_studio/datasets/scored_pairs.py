@@ -38,7 +38,7 @@ def _roles_0_5(group: str) -> Roles:
 
 def _check_score(path: Path, line: int, score: str, low: float = 0.0) -> None:
     if not low <= parse_number(score) <= 5.0:
-        raise malformed(path, line, _("holds {score}, which is no score from {low} to 5", score=repr(score[:40]), low=f"{low:g}"))
+        raise malformed(path, line, _("contains {score}, which is not a score from {low} to 5", score=repr(score[:40]), low=f"{low:g}"))
 
 
 class SemEvalSTS(DatasetLayout):
@@ -82,13 +82,13 @@ class SemEvalSTS(DatasetLayout):
         present, absent = ("gold scores", "sentences") if is_gold else ("sentences", "gold scores")
         raise StudioError(
             _(
-                "{name} holds only the {present}; the {absent} are in {other}, line by line",
+                "{name} contains only the {present}; the {absent} are in {other}, line by line",
                 name=name,
                 present=present,
                 absent=absent,
                 other=other,
             ),
-            "put both files into one folder and give the folder",
+            "put both files into one folder and use the folder",
         )
 
 
@@ -105,7 +105,7 @@ def _read_sts_subset(rows: RowBuilder, inputs: Path, gold: Path) -> None:
     if len(scores) > len(pairs):
         raise StudioError(
             _(
-                "{name} has {scores} lines, but {name2} has {pairs}, so that scores cannot be matched to pairs",
+                "{name} has {scores} lines, but {name2} has {pairs}, so scores cannot be matched to pairs",
                 name=gold.name,
                 scores=f"{len(scores):,}",
                 name2=inputs.name,
@@ -122,7 +122,7 @@ def _read_sts_subset(rows: RowBuilder, inputs: Path, gold: Path) -> None:
             continue
         _check_score(gold, number, score)
         if len(cells) < 2:
-            hint = "an editor may have turned tabs into spaces: download the file again"
+            hint = "an editor may have replaced tabs with spaces: download the file again"
             raise malformed(inputs, number, "has no tab between two sentences", hint)
         if reason := missing_texts(*cells[:2]):
             rows.skip(number, reason)
@@ -195,7 +195,7 @@ class STSBenchmark(LineLayout):
     def parse_line(self, path: Path, number: int, line: str, part: DatasetPart | None) -> Sequence[str]:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) < _STSB_WIDTH:
-            raise malformed(path, number, _("has {cells} cells where {stsb_width} are needed", cells=len(cells), stsb_width=_STSB_WIDTH))
+            raise malformed(path, number, _("has {cells} instead of {stsb_width} cells", cells=len(cells), stsb_width=_STSB_WIDTH))
         _check_score(path, number, cells[4])
         return cells[5], cells[6], cells[4], *cells[:4]
 

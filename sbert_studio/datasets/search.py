@@ -114,7 +114,8 @@ def _walk(root: Path) -> Iterator[FolderFiles]:
         seen += len(files)
         if seen > _MAX_FILES:
             raise StudioError(
-                _("{root} holds more than {max_files} files", root=root, max_files=f"{_MAX_FILES:,}"), "name the folder of the dataset"
+                _("{root} contains more than {max_files} files", root=root, max_files=f"{_MAX_FILES:,}"),
+                "specify the folder of the dataset",
             )
         yield {name: Path(folder, name) for name in sorted(files)}
 

@@ -228,7 +228,7 @@ def _nothing_found(suites: Sequence[Suite], search: SuiteSearch) -> StudioError:
             missing_split=_missing_split(suites, search),
         ),
         _(
-            "name the folder that holds {folder}/ with a table for each of {files}, or the dataset as its authors publish it",
+            "specify the folder that contains {folder}/ with a table for each of {files}, or the dataset in its original format",
             folder=folder,
             files=files,
         ),
@@ -241,7 +241,7 @@ def _missing_split(suites: Sequence[Suite], search: SuiteSearch) -> str:
         present = search.splits(suite.dataset_name)
         missing = [split for split in needed if split not in present]
         if present and missing:
-            return _(": the {missing} split is missing beside the {present} split", missing=missing[0], present=present[0])
+            return _(": there is a {present} split, but no {missing} split", missing=missing[0], present=present[0])
     return ""
 
 

@@ -32,7 +32,7 @@ def detect_codec(path: Path, fallbacks: Sequence[str] = ("cp1252", "latin-1")) -
         raise missing_file(path) from None
     except OSError as error:
         raise _unreadable(path, error) from None
-    raise StudioError(_("{name} is not in UTF-8", name=path.name), "download the file again; it may have been cut off or converted")
+    raise StudioError(_("{name} is not in UTF-8", name=path.name), "download the file again; it may have been truncated or converted")
 
 
 def encoding_note(codec: str) -> tuple[Finding, ...]:
@@ -58,7 +58,7 @@ def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]
                 yield number, line.rstrip("\r\n").replace("\0", "")
     except UnicodeDecodeError as error:
         hint = "download the file again, or convert it to UTF-8"
-        raise malformed(path, number + 1, "or one soon after it holds bytes that are not UTF-8", hint) from error
+        raise malformed(path, number + 1, "or a line soon after it contains bytes that are not UTF-8", hint) from error
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:
@@ -77,7 +77,7 @@ def tab_separated(path: Path, codec: str, columns: Sequence[str]) -> Iterator[tu
     for number, line in lines:
         cells = line.split("\t")
         if len(cells) < width and line.strip():
-            raise malformed(path, number, _("has {cells} where {width} are needed", cells=count(len(cells), "cell"), width=width))
+            raise malformed(path, number, _("has {cells} instead of {width}", cells=count(len(cells), "cell"), width=width))
         yield number, [cells[place] for place in places] if len(cells) >= width else []
 
 
@@ -115,7 +115,7 @@ def comma_separated(
                     )
                 yield number, [cells[place].strip() if 0 <= place < len(cells) else "" for place in places]
         except csv.Error as error:
-            raise malformed(path, reader.line_num, _("is no CSV: {error}", error=error)) from error
+            raise malformed(path, reader.line_num, _("is not valid CSV: {error}", error=error)) from error
 
 
 def read_unquoted(path: Path, codec: str) -> Content | None:
@@ -140,7 +140,7 @@ def missing_column(path: Path, name: str, header: Sequence[str]) -> StudioError:
     """Return the error for a file without a column called ``name``."""
     return StudioError(
         _("{name} has no column {name2}", name=path.name, name2=repr(name)),
-        _("its first line names {header}", header=", ".join(header)[:200]),
+        _("its first line contains {header}", header=", ".join(header)[:200]),
     )
 
 
@@ -149,7 +149,7 @@ def missing_file(path: Path, other: Path | None = None) -> StudioError:
     if other is None:
         return StudioError(_("there is no file {path}", path=path), "check the path")
     return StudioError(
-        _("{name} is missing beside {name2}", name=path.name, name2=other.name),
+        _("{name} is missing, but {name2} needs it", name=path.name, name2=other.name),
         _("put it into the folder {name}; both are needed", name=other.parent.name or "."),
     )
 
@@ -201,7 +201,7 @@ class RowBuilder:
         """Return the table, with a note for each reason and file."""
         data, lines = self._columns.finish(self._names)
         if not len(lines):
-            raise StudioError(_("{file} holds no rows that can be used", file=self._file), "download the file again")
+            raise StudioError(_("{file} contains no usable rows", file=self._file), "download the file again")
         return Content(self._names, data, lines, (*notes, *self._findings()))
 
     def _findings(self) -> Iterator[Finding]:

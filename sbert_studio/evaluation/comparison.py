@@ -66,7 +66,7 @@ class Comparison(JsonResult):
     def description(self) -> str:
         """The result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
         if self.interval is None:
-            return "too few rows of a kind to tell a difference from chance"
+            return "too few rows of one kind to distinguish a difference from chance"
         return "no difference beyond chance" if self.better is None else _("better beyond chance: {better}", better=self.better)
 
 
@@ -138,7 +138,7 @@ def build_group(name: str, task: Task, members: Sequence[int], rows: Sequence[Ta
         scales = join(", ", dict.fromkeys(f"{part.scale[0]:g}–{part.scale[1]:g}" for part in parts if part.scale is not None))
         return replace(group, pooling_note=f"the scores have different scales ({scales}), so their rows are not one set")
     if len({(part.examples.kind, part.examples.labels) for part in parts}) > 1:
-        return replace(group, pooling_note="the labels differ, so their rows are not one set")
+        return replace(group, pooling_note="the labels differ, so the rows cannot be pooled")
     return replace(group, pooled=concatenate_examples([part.examples for part in parts]))
 
 

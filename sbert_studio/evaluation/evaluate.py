@@ -71,7 +71,7 @@ def evaluate_sets(
         StudioError: a set is empty, a task does not fit the model, or the model returns values that are not finite.
     """
     if not all(len(one.examples) for one in sets):
-        raise StudioError("there are no rows to evaluate the model on", "give a larger set")
+        raise StudioError("there are no rows to evaluate the model on", "use a larger set")
     pace = pace or EncodingSpeed()
     if isinstance(model, PairScorer):
         return _evaluate_scores(model, sets, progress, pace)
@@ -190,7 +190,7 @@ def with_reference(
         able = ", ".join(one.name for one in all_tasks() if one.uses_known_rows)
         raise StudioError(
             _("{name} evaluates a file on its own and does not use reference rows", name=task.name),
-            _("leave them out, or choose {able}", able=able),
+            _("omit them, or choose {able}", able=able),
         )
     found, chosen = (None if table is None else task.read(table, _roles_for_columns(table, roles)) for table in (reference, dev))
     assert found is not None

@@ -20,7 +20,7 @@ _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 def describe_metric(metric: str) -> str:
     """Return a readable metric name: ``cosine_spearman`` → ``Cosine Spearman``."""
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
-    return capitalize(words)
+    return capitalize(words.replace("neighbour", "neighbor"))  # stored reports have the British spelling
 
 
 def disambiguate_names(files: Sequence[tuple[str, str]]) -> list[str]:
@@ -258,7 +258,7 @@ def describe_automatic_choice(before: Mapping[str, Any], after: Mapping[str, Any
 
 
 def _training_choice(after: Mapping[str, Any], own: str) -> str:
-    return _("strength {strength}, which the training chose: {own}", strength=f"{after['chosen'].get('strength', 1.0):g}", own=own)
+    return _("strength {strength}, selected automatically: {own}", strength=f"{after['chosen'].get('strength', 1.0):g}", own=own)
 
 
 def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

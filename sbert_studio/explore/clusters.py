@@ -189,9 +189,9 @@ class ClusterParams(KeyedSettings):
         choices=_METHODS,
     )
     count: int = setting(0, "number of clusters; 0 lets the method choose", min=0, max=MAX_CLUSTERS, step=1)
-    min_size: int = setting(0, "minimum texts in a cluster; 0 chooses by the size of the corpus", min=0, max=10_000, step=1)
-    threshold: float = setting(0.5, "agglomerative: merge while the mean cosine is at least this", min=0.0, max=1.0, step=0.01)
-    seed: int = setting(-1, "-1 uses all processors; 0 or more gives reproducible clusters", min=-1, step=1)
+    min_size: int = setting(0, "minimum number of texts per cluster; 0: depends on the size of the corpus", min=0, max=10_000, step=1)
+    threshold: float = setting(0.5, "agglomerative: merge clusters while their mean cosine is at least this", min=0.0, max=1.0, step=0.01)
+    seed: int = setting(-1, "-1 uses all CPU cores; 0 or more gives reproducible clusters", min=-1, step=1)
 
 
 @dataclass(frozen=True)

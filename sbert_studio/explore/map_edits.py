@@ -58,7 +58,7 @@ class MapState:
         """
         rows = np.flatnonzero((self.ids == cluster) & ~self.removed)
         if cluster < 0 or not len(rows):
-            raise StudioError("this cluster no longer exists", "choose one of the legend")
+            raise StudioError("this cluster no longer exists", "choose one from the legend")
         return rows
 
 
@@ -237,7 +237,7 @@ class EditHistory:
         """
         if len(self.steps) >= MAX_EDITS:
             raise StudioError(
-                _("{max_edits} steps were done on this map", max_edits=f"{MAX_EDITS:,}"), "draw it again; labels and removed texts stay"
+                _("this map already has {max_edits} edits", max_edits=f"{MAX_EDITS:,}"), "draw it again; labels and removed texts are kept"
             )
         made = object.__new__(EditHistory)
         for name, value in (("start", self.start), ("steps", (*self.steps, step)), ("now", step.apply(self.now))):
@@ -266,7 +266,7 @@ def clean_name(name: str) -> str:
 
 def _require_rows(rows: tuple[int, ...]) -> None:
     if not rows:
-        raise StudioError("no text was chosen", "draw a lasso around some, or click a name of the legend")
+        raise StudioError("no text was selected", "lasso some texts, or click a name in the legend")
 
 
 def _texts(rows: Sequence[int]) -> str:

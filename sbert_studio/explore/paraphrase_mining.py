@@ -330,12 +330,12 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
     if len(vectors) > MAX_ROWS_BY_SIMILARITY:
         raise StudioError(
             _(
-                "the model compares by {titles}, by which pairs of {vectors} texts cannot be found in reasonable time",
+                "the model uses {titles}, with which mining pairs of {vectors} texts would take too long",
                 titles=TITLES[name],
                 vectors=f"{len(vectors):,}",
             ),
             _(
-                "give at most {max_rows_by_similarity} texts, or choose a model that compares by the cosine",
+                "use at most {max_rows_by_similarity} texts, or a model that uses cosine similarity",
                 max_rows_by_similarity=f"{MAX_ROWS_BY_SIMILARITY:,}",
             ),
         )

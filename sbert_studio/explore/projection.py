@@ -163,7 +163,7 @@ def umap_learn_layout(
         try:
             from umap import UMAP
         except ImportError as error:
-            how = "run: pip install 'sbert-studio[umap]'; or leave the layout as it is"
+            how = "run: pip install 'sbert-studio[umap]'; or use the default layout"
             raise StudioError("this layout needs umap-learn, which is not installed", how) from error
 
         progress_bar = {"file": _EpochStream(progress), "disable": False, "mininterval": 0.2, "bar_format": "{n_fmt}/{total_fmt}"}
@@ -227,7 +227,7 @@ class ProjectionParams(KeyedSettings):
     """Projection parameters, validated against their bounds."""
 
     dimensions: int = setting(2, "2 draws a flat map, 3 a cloud that can be rotated", min=2, max=3, step=1)
-    n_neighbors: int = setting(15, "few neighbours show local detail, many the global structure", min=2, max=200, step=1)
+    n_neighbors: int = setting(15, "few neighbors show local detail, many the global structure", min=2, max=200, step=1)
     min_dist: float = setting(
         0.1, "minimum distance of points on the map; small values pack similar texts tightly", min=0.0, max=0.99, step=0.01
     )

@@ -49,7 +49,7 @@ def require_positive(k: int) -> int:
         StudioError: it is below one.
     """
     if k < 1:
-        raise StudioError(_("k is {k}", k=k), "ask for at least one hit")
+        raise StudioError(_("k is {k}", k=k), "request at least one hit")
     return k
 
 

@@ -40,7 +40,7 @@ class AnglELoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalized.", min=1, max=100, step=1)
         cosine_weight: float = setting(0.0, "w₁: weight of the CoSENT term; 1 in the paper.", min=0, max=100, step=0.5)
         in_batch_weight: float = setting(0.0, "w₂: weight of the in-batch negatives term; 1 in the paper.", min=0, max=100, step=0.5)
 

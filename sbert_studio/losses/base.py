@@ -185,7 +185,7 @@ class Loss(nn.Module, ABC):
             ids: (b,) int64 text ids per column, equal for equal texts in every process; used by in-batch losses only.
         """
         if self.needs_targets and targets is None:
-            raise StudioError(_("{title} needs a score or a label for each row", title=self.title), "choose the column that holds it")
+            raise StudioError(_("{title} needs a score or a label for each row", title=self.title), "choose the column that contains it")
         columns = [to_full_precision(column) for column in columns]
         if self.whole_batch and self.training and process_count() > 1:
             columns = [gather_rows(column) for column in columns]

@@ -29,7 +29,7 @@ class CoSENTLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalized.", min=1, max=100, step=1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None

@@ -28,7 +28,7 @@ class CosineCoSENTLoss(Loss):
     @dataclass(frozen=True)
     class Params:
         cosine_weight: float = setting(5.0, "Weight of the regression term relative to CoSENT.", min=0, max=100, step=0.5)
-        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalised.", min=1, max=100, step=1)
+        scale: float = setting(20.0, "λ: how strongly pairs in the wrong order are penalized.", min=1, max=100, step=1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
@@ -75,7 +75,7 @@ class NaiveCosineLoss(Loss):
     @dataclass(frozen=True)
     class Params:
         equation: str = setting("linear", "Equation of the article.", choices=("linear", "squared", "threshold"))
-        threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are left alone.", min=-1, max=1, step=0.05)
+        threshold: float = setting(0.7, "θ: dissimilar pairs below this cosine are ignored.", min=-1, max=1, step=0.05)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         c = cosine(columns[0], columns[1])

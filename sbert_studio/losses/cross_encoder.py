@@ -56,7 +56,7 @@ class MSELoss(CrossEncoderLoss):
     @dataclass(frozen=True)
     class Params:
         sigmoid: str = setting(
-            "auto", "Map the score to 0 to 1 by a sigmoid; auto applies it with the mlp head.", choices=("auto", "yes", "no")
+            "auto", "Map the score to 0–1 with a sigmoid; auto applies it with the mlp head.", choices=("auto", "yes", "no")
         )
 
     def __init__(self, params: Any = None, labels: int = 0, head: str = "linear") -> None:

@@ -46,7 +46,7 @@ class MatryoshkaLoss(Loss):
         if weights is not None and len(weights) != len(dims):
             raise StudioError(
                 _("{weights} Matryoshka weights for {dims} widths", weights=len(weights), dims=len(dims)),
-                "give one weight per width, or none",
+                "specify one weight per width, or none",
             )
         chosen = {dim: 1.0} | dict(zip(dims, weights or [1.0] * len(dims), strict=True))
         self.weights = dict(sorted(chosen.items(), reverse=True))

@@ -55,8 +55,10 @@ class SoftmaxLoss(Loss):
 
     @dataclass(frozen=True)
     class Params:
-        concatenation: str = setting(CONCATENATIONS[0], "Features of a pair (u, v) that the classifier gets.", choices=CONCATENATIONS)
-        probe: bool = setting(True, "Fit the classifier to the untuned embeddings before training; the paper starts from random weights.")
+        concatenation: str = setting(CONCATENATIONS[0], "Features of a pair (u, v) that the classifier receives.", choices=CONCATENATIONS)
+        probe: bool = setting(
+            True, "Fit the classifier to the base model's embeddings before training; the paper starts from random weights."
+        )
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         super().__init__(params, dim, labels)

@@ -53,7 +53,7 @@ class SupConLoss(CategoryLoss):
     @dataclass(frozen=True)
     class Params:
         temperature: float = setting(
-            0.07, "τ: smaller values emphasise the nearest texts of other categories.", min=0.005, max=1, step=0.005
+            0.07, "τ: smaller values emphasize the nearest texts of other categories.", min=0.005, max=1, step=0.005
         )
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
@@ -82,7 +82,8 @@ class PrototypeSupConLoss(SupConLoss):
 
     title = "Supervised contrastive + prototypes"
     summary = (
-        "Pulls texts of one category towards each other and towards a learned prototype; the most accurate here on texts with a category."
+        "Pulls texts of the same category toward each other and toward a learned prototype; most accurate in our "
+        "measurements on texts with a category."
     )
     source = "Khosla et al. 2020, equation 2; Wang et al. 2017, section 3"
 
@@ -90,7 +91,7 @@ class PrototypeSupConLoss(SupConLoss):
     class Params(SupConLoss.Params):
         prototype_weight: float = setting(1.0, "Weight of the prototype term relative to SupCon.", min=0, max=100, step=0.1)
         prototype_temperature: float = setting(
-            0.1, "τ of the prototypes: smaller values emphasise the nearest other categories.", min=0.005, max=1, step=0.005
+            0.1, "τ of the prototypes: smaller values emphasize the nearest other categories.", min=0.005, max=1, step=0.005
         )
 
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:

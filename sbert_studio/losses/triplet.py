@@ -31,7 +31,7 @@ class BatchHardTripletLoss(CategoryLoss):
     class Params:
         distance: str = setting("cosine", "Distance measure.", choices=("cosine", "euclidean"))
         margin: float = setting(0.2, "ε: margin between the farthest positive and the nearest negative.", min=0, max=100, step=0.05)
-        soft_margin: bool = setting(False, "Use a soft margin instead of ε: easy triplets still contribute a little.")
+        soft_margin: bool = setting(False, "Use a soft margin instead of ε, so that easy triplets still contribute a little.")
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         assert targets is not None
@@ -70,7 +70,7 @@ class TripletLoss(Loss):
     @dataclass(frozen=True)
     class Params:
         distance: str = setting("euclidean", "Distance measure.", choices=tuple(DISTANCES))
-        margin: float = setting(1.0, "ε: margin by which the positive should be nearer than each negative.", min=0, max=100, step=0.1)
+        margin: float = setting(1.0, "ε: margin by which the positive should be closer than each negative.", min=0, max=100, step=0.1)
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
         anchor, positive, *negatives = columns

@@ -120,9 +120,7 @@ class Encoder(ABC):
         if prompt is not None:
             require_prompts(self)
         if truncate_dim:
-            raise StudioError(
-                _("the vectors of {name} cannot be truncated", name=self.name), "leave truncate_dim out, or choose another model"
-            )
+            raise StudioError(_("the vectors of {name} cannot be truncated", name=self.name), "omit truncate_dim, or choose another model")
         return self
 
     @property
@@ -161,7 +159,7 @@ def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:
     if not np.isfinite(vectors).all():
         raise StudioError(
             "the model returns vectors that are not finite numbers",
-            "if it was trained here, its training diverged: lower the learning rate and train it again; else copy its folder again",
+            "if it was trained here, its training diverged: lower the learning rate and train it again; otherwise copy its folder again",
         )
     return vectors
 
@@ -209,4 +207,4 @@ class PairScorer(ABC):
         Raises:
             StudioError: the model encodes pairs jointly.
         """
-        raise StudioError("this model reads pairs together and has no vectors of single texts", "give it pairs")
+        raise StudioError("this model encodes pairs jointly and has no vectors of single texts", "use pairs")

@@ -146,7 +146,7 @@ class Catalog:
         if name == "auto" and self.device.type == "cpu":
             return self.machine.auto_precision()
         found = resolve_precision(name, self.device)
-        return found, "what this device multiplies fastest in, of those that keep the meaning" if name == "auto" else ""
+        return found, "the fastest precision on this device that preserves quality" if name == "auto" else ""
 
     def load(self, name: str, precision: str = "float32", *, allow_folders: bool | None = None) -> Encoder:
         """Return the shared encoder ``name``, for inference only."""
@@ -206,7 +206,7 @@ class Catalog:
         require_unaltered(source, folder)
         if _is_adapter(folder):
             raise StudioError(
-                _("{name} is an adapter alone", name=source.name), "start from the whole model instead: the run, or its model folder"
+                _("{name} is only an adapter", name=source.name), "start from the full model instead: the run, or its model folder"
             )
         encoder = create_cross_encoder(folder, head=head, labels=labels, seed=seed, name=source.name).to(self.device)
         return _with_origin(encoder, source, folder)
@@ -253,7 +253,7 @@ class Catalog:
             return self._read_adapter(source, folder)
         encoder = _with_origin(load_folder(folder, source.name, self.device, frozen), source, folder)
         if source.kind == "bundled" and not BUNDLED[source.name].exact:
-            encoder.note = _("The weights are those of {base}, rounded to four bits.", base=source.base)
+            encoder.note = _("The weights are those of {base}, rounded to 4 bits.", base=source.base)
         return encoder
 
     def _read_adapter(self, source: ModelSource, folder: Path) -> SentenceEncoder:
@@ -262,7 +262,7 @@ class Catalog:
         if not (is_local or HUB_ID.fullmatch(base)):
             raise StudioError(
                 _(
-                    "{name} is an adapter alone, and its base model is named by a path of another machine ({base})",
+                    "{name} is only an adapter, and its base model is a path on another machine ({base})",
                     name=source.name,
                     base=base,
                 ),
@@ -270,8 +270,8 @@ class Catalog:
             )
         if _is_adapter(self._fetch(self.resolve(base, allow_folders=is_local))):
             raise StudioError(
-                _("{name} is an adapter alone, and so is its base model ({base})", name=source.name, base=base),
-                "name the whole model in base_model_name_or_path of adapter_config.json, or merge the base's adapter into its model first",
+                _("{name} is only an adapter, and so is its base model ({base})", name=source.name, base=base),
+                "specify the full model in base_model_name_or_path of adapter_config.json, or merge the base model's adapter first",
             )
         encoder = self.load_trainable(base, allow_folders=is_local)
         load_adapter(encoder, folder)
@@ -291,11 +291,11 @@ def _with_origin(encoder: Kind, source: ModelSource, folder: Path) -> Kind:
 
 def _refuse_pair_scorers(source: ModelSource, folder: Path, *, poly: bool = True) -> None:
     if is_cross_encoder_folder(folder):
-        kind, what = "cross", _("{name} is a cross-encoder: it reads pairs and has no vectors", name=source.name)
+        kind, what = "cross", _("{name} is a cross-encoder, which encodes pairs jointly and has no vectors", name=source.name)
     elif poly and is_poly_encoder_folder(folder):
         kind, what = (
             "poly",
-            _("{name} is a poly-encoder: it scores pairs, a query in several vectors with a candidate in one", name=source.name),
+            _("{name} is a poly-encoder, which compares several vectors of a query with one of a candidate", name=source.name),
         )
     else:
         return

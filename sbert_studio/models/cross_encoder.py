@@ -157,12 +157,12 @@ class CrossEncoder(Trainable, PairScorer):
 
     def configure_output(self, *, pooling: str = "", projection: int = 0, activation: str = "gelu", seed: int = 12) -> None:
         if pooling or projection:
-            raise StudioError("a cross-encoder has no vectors to pool or to project", "leave pooling and projection out")
+            raise StudioError("a cross-encoder has no vectors to pool or project", "omit pooling and projection")
 
     def configure_head(self, num_scores: int, *, sigmoid: bool, class_names: Sequence[str]) -> None:
         if num_scores != self.labels:
             raise StudioError(
-                _("the model gives {labels} scores, but the loss needs {num_scores}", labels=self.labels, num_scores=num_scores),
+                _("the model returns {labels} scores, but the loss needs {num_scores}", labels=self.labels, num_scores=num_scores),
                 "start with a new head",
             )
         self.sigmoid = sigmoid
@@ -258,7 +258,7 @@ def load_cross_encoder(folder: Path, name: str = "", device: torch.device | str 
     model, tokenizer, missing = _load(folder, {})
     if missing:
         raise StudioError(
-            _("the model {name} is no cross-encoder: it has no trained head", name=repr(name or folder.name)), "choose a cross-encoder"
+            _("the model {name} is not a cross-encoder: it has no trained head", name=repr(name or folder.name)), "choose a cross-encoder"
         )
     # sentence-transformers stores the activation in a separate file; version 4.0 and later in config.json, earlier under another key.
     general = read_json(folder / "config_sentence_transformers.json", dict, {})

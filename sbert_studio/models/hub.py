@@ -132,7 +132,7 @@ class Hub:
         if self._max_bytes and listing.bytes > self._max_bytes:
             raise StudioError(
                 _(
-                    "the model {hub_id} has {bytes} MiB, and {limit} are allowed here",
+                    "the model {hub_id} has {bytes} MiB; the maximum is {limit} MiB here",
                     hub_id=hub_id,
                     bytes=f"{listing.bytes / _MIB:,.0f}",
                     limit=limit,
@@ -142,7 +142,7 @@ class Hub:
         folder = access.repository(hub_id) / "snapshots" / listing.commit
         if not listing.is_complete(folder):
             larger = _(
-                "the model {hub_id} is larger than the Hugging Face Hub says, and than the {limit} MiB allowed here",
+                "the model {hub_id} is larger than reported by the Hugging Face Hub, and exceeds the maximum of {limit} MiB here",
                 hub_id=hub_id,
                 limit=limit,
             )
@@ -162,7 +162,7 @@ class Hub:
         if missing > free:
             raise StudioError(
                 _(
-                    "the model {hub_id} needs {missing} MiB, and {free} are free on the disk",
+                    "the model {hub_id} needs {missing} MiB, but only {free} MiB are free on the disk",
                     hub_id=hub_id,
                     missing=f"{missing / _MIB:,.0f}",
                     free=f"{free / _MIB:,.0f}",
@@ -192,8 +192,8 @@ class Hub:
         if taken + sum(kept.values()) + size > self._max_cache_bytes:
             raise StudioError(
                 _(
-                    "there is no room for the model {hub_id} now: the models that visitors use here may take "
-                    "{max_cache_bytes} MiB together",
+                    "there is currently no space for the model {hub_id}: the models used by visitors may take up to "
+                    "{max_cache_bytes} MiB in total",
                     hub_id=hub_id,
                     max_cache_bytes=f"{self._max_cache_bytes / _MIB:,.0f}",
                 ),
@@ -210,7 +210,7 @@ class _NoAccessError(StudioError):
         sign_in = "log in with `hf auth login`" if identity.kind == "owner" else "sign in with Hugging Face, where this page offers it"
         if gated:
             super().__init__(
-                _("the model {hub_id} asks for a licence to be accepted first", hub_id=hub_id),
+                _("the license of the model {hub_id} has to be accepted first", hub_id=hub_id),
                 _("accept it on huggingface.co, and {sign_in}", sign_in=sign_in),
             )
             return
@@ -246,14 +246,14 @@ def _not_sent(hub_id: str, error: BaseException) -> _UnreachableError:
     if isinstance(error, RemoteEntryNotFoundError):
         file = unquote(urlsplit(str(error.response.url)).path).partition("/resolve/")[2].partition("/")[2]
         what, hint = (
-            _("the Hugging Face Hub lists the file {file} of {hub_id}, but does not have it", file=file, hub_id=hub_id),
+            _("the Hugging Face Hub lists the file {file} of {hub_id}, but does not provide it", file=file, hub_id=hub_id),
             "try again later, or choose another model",
         )
     elif (trouble := describe_hub_failure(status)) is not None:
         what, hint = trouble
     elif status:
         what, hint = (
-            _("the Hugging Face Hub does not send the model {hub_id} (status {status})", hub_id=hub_id, status=status),
+            _("the Hugging Face Hub does not provide the model {hub_id} (status {status})", hub_id=hub_id, status=status),
             "try again later",
         )
     elif "Consistency check failed" in str(error) or type(error).__name__ == "RemoteProtocolError":

@@ -48,7 +48,7 @@ def find_targets(backbone: nn.Module) -> list[str]:
     targets = [name for name, module in backbone.named_modules() if _is_linear(module) and _is_target(name)]
     if not targets:
         raise StudioError(
-            "the attention layers of this architecture are unknown", "name them in the adapter's targets, or use the method full"
+            "the attention layers of this architecture are not known", "specify them as the adapter's targets, or use the method full"
         )
     return targets
 
@@ -136,14 +136,14 @@ def add_lora(model: Any, settings: LoraSettings, heads: Sequence[str] = ()) -> A
     names = [name for name, _ in model.named_modules()]
     absent = [head for head in heads if not any(name.endswith(head) for name in names)]
     if absent:
-        raise StudioError(_("the model has no head {absent}", absent=repr(absent[0])), "leave the heads out")
+        raise StudioError(_("the model has no head {absent}", absent=repr(absent[0])), "omit the heads")
     training = model.training
     try:
         with _ignored_warnings():
             adapted = get_peft_model(model, config)
     except ValueError as error:
         listed = ", ".join(sorted(config.target_modules)[:5])
-        raise StudioError(_("the adapter's targets {listed} are not in this model", listed=listed), "leave the targets out") from error
+        raise StudioError(_("the adapter's targets {listed} do not exist in this model", listed=listed), "omit the targets") from error
     return adapted.train(training)  # new layers are created in training mode, with dropout
 
 
@@ -162,7 +162,7 @@ def write_adapter(adapted: Any, folder: Path, base_id: str) -> None:
     from peft import get_peft_model_state_dict
 
     if Path(base_id).is_absolute() or "\\" in base_id:
-        raise StudioError("an adapter needs the id of its base model, not a folder of this machine", "give a hub id")
+        raise StudioError("an adapter needs the id of its base model, not a folder on this machine", "specify a hub id")
     settings = adapted.peft_config["default"].to_dict() | {"base_model_name_or_path": base_id, "inference_mode": True}
     write_json(folder / "adapter_config.json", {key: _to_json(value) for key, value in settings.items()})
     write_tensors(get_peft_model_state_dict(adapted), folder / "adapter_model.safetensors", {"format": "pt"})
@@ -180,7 +180,7 @@ def read_adapter(model: Any, folder: Path) -> Any:
 
     path = folder / "adapter_model.safetensors"
     if not path.is_file():
-        raise StudioError(_("the folder {name} holds no {name2}", name=repr(folder.name), name2=path.name), "choose an adapter's folder")
+        raise StudioError(_("the folder {name} contains no {name2}", name=repr(folder.name), name2=path.name), "choose an adapter's folder")
     tensors = load_file(path)
     require_finite(tensors, path)
     with _ignored_warnings():

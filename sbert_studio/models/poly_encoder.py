@@ -177,7 +177,7 @@ class PolyEncoder(Trainable, PairScorer):
         if len(self.encoder.pooling.modes) > 1:
             raise StudioError(
                 _(
-                    "the model pools by {mode}, and the vectors of its tokens are narrower than that of a text",
+                    "the model pools by {mode}, so its token vectors are narrower than its text vectors",
                     mode=self.encoder.pooling.mode,
                 ),
                 "choose one pooling, such as pooling=mean",
@@ -274,7 +274,7 @@ def load_poly_encoder(folder: Path, name: str = "", device: torch.device | str =
 def attach_codes(encoder: SentenceEncoder, folder: Path) -> PolyEncoder:
     """Return a poly-encoder with ``encoder`` and the codes in ``folder``."""
     if not is_poly_encoder_folder(folder):
-        raise StudioError(_("the model {name} is no poly-encoder: it has no codes", name=repr(encoder.name)), "choose a poly-encoder")
+        raise StudioError(_("the model {name} is not a poly-encoder: it has no codes", name=repr(encoder.name)), "choose a poly-encoder")
     settings = read_json(folder / SETTINGS_FILE, dict)
     count, sharpness = settings.get("codes"), settings.get("sharpness")
     if not isinstance(count, int) or count < 1 or not isinstance(sharpness, int | float) or not 0 < sharpness < math.inf:

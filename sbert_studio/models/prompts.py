@@ -42,7 +42,7 @@ class SearchSettings:
         if self.truncate_dim < 0:
             raise StudioError(
                 _("truncate_dim is {truncate_dim}", truncate_dim=self.truncate_dim),
-                "choose a whole number, or 0 for as many as the model gives",
+                "choose an integer, or 0 for all components",
             )
 
     def apply(self, encoder: Encoder, role: Role) -> Encoder:
@@ -112,7 +112,7 @@ def override_prompts(encoder: SentenceEncoder, setting: str) -> None:
 def require_prompts(encoder: Encoder) -> None:
     """Reject a model that takes no prompts."""
     if not encoder.takes_prompts:
-        raise StudioError(_("{name} takes no prompts", name=encoder.name), "leave the prompt out, or choose a transformer")
+        raise StudioError(_("{name} does not support prompts", name=encoder.name), "omit the prompt, or choose a transformer")
 
 
 def describe_prompts(prompts: Mapping[str, str], default: str, names: Sequence[str], roles: Sequence[Role]) -> str:

@@ -22,14 +22,16 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
     if name == "cosine":
         return ()
     if name == "dot":
-        return (_("{model} compares by the dot product: that is the score.", model=model),)
-    return (_("{model} compares by {titles}: that is the score, as a negative number.", model=model, titles=TITLES[name]),)
+        return (_("{model} uses the dot product, which is the score.", model=model),)
+    return (_("{model} uses {titles}, which is the score, negated.", model=model, titles=TITLES[name]),)
 
 
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:
     """Return a sentence about which of a pair's four similarities the model uses, unless it is cosine."""
     return (
-        () if name == "cosine" else (_("{model} compares by {titles}: use that one of the four scores.", model=model, titles=TITLES[name]),)
+        ()
+        if name == "cosine"
+        else (_("{model} uses {titles}; of the four scores, that is the relevant one.", model=model, titles=TITLES[name]),)
     )
 
 
@@ -39,7 +41,7 @@ def evaluation_similarity_note(name: str) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "the model compares by {titles}, and so does the main score of pairs and retrieval; categories go by the cosine",
+            "the model uses {titles}, and so does the main score of pairs and retrieval; categories use cosine",
             titles=TITLES[name],
         ),
     )

@@ -150,7 +150,7 @@ class Trainable(nn.Module, ABC):
 
     def train_word_embeddings(self) -> None:
         """Also train the word vectors; a transformer's are always trained."""
-        raise StudioError("this model has no word vectors", "leave learn_words out")
+        raise StudioError("this model has no word vectors", "omit learn_words")
 
     @property
     def sparse_parameters(self) -> Sequence[str]:

@@ -66,7 +66,7 @@ def execute_run(
     run_log = _RunLog(run_id, store, emit)
     try:
         if not store.try_acquire(run_id):
-            return StudioError(_("another program trains the run {run_id}", run_id=run_id), "wait until it has ended")
+            return StudioError(_("another program is training the run {run_id}", run_id=run_id), "wait until it has ended")
         folder = workspace.run(run_id)
         run_log.begin(folder)
         train = train_in_slices if zerogpu.gpu_name() else train_run
@@ -84,7 +84,9 @@ def execute_run(
         run_log.write(Failed(message=_message(error), hint=_hint(error, run_id)))
         return _with_folder(_message(error), workspace, run_id, _hint(error, run_id)) if is_disk_full(error) else error
     except BaseException:
-        store.try_record(run_id, status="interrupted", message="the program was ended; resume the run to go on from its last checkpoint")
+        store.try_record(
+            run_id, status="interrupted", message="the program was closed; resume the run to continue from its last checkpoint"
+        )
         raise
     finally:
         run_log.close()
@@ -107,7 +109,7 @@ class _RunLog:
     def begin(self, folder: Path) -> None:
         with _log_errors("the log for TensorBoard"):
             self._board = TensorBoardLog(folder)
-        with _log_errors("what was known of the run"):
+        with _log_errors("the run's records"):
             run = self._store.get(self._id)
             self._has_before, self._steps = bool(run.before), run.steps
         self._store.try_record(self._id, status="running", message="", hint="")
@@ -161,7 +163,7 @@ class _StopCheck:
     def __call__(self) -> bool:
         if not self._is_requested and time.monotonic() - self._checked > _STOP_CHECK_INTERVAL:
             if self._store.is_lost(self._id):
-                message = _("another process has resumed the run {id} because this one stalled", id=self._id)
+                message = _("another process resumed the run {id} because this one had stalled", id=self._id)
                 raise LeaseLostError(message, "follow it there, or stop it first")
             self._is_requested, self._checked = self._store.is_stop_requested(self._id), time.monotonic()
         return self._is_requested or self._should_stop()
@@ -208,7 +210,7 @@ def _with_folder(message: str, workspace: Workspace, run_id: str, hint: str) -> 
 
 def _hint(error: Exception, run_id: str) -> str:
     if is_disk_full(error):
-        return _("make room, then go on with --resume {run_id}", run_id=run_id)
+        return _("free some disk space, then continue with --resume {run_id}", run_id=run_id)
     return _("the full report is in the run's error.log ({run_id})", run_id=run_id)
 
 
@@ -273,7 +275,7 @@ def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file:
     if roles.kind == "triplets" and len(roles.texts) == 3:
         anchor, positive, negative = roles.texts
         columns = (anchor, negative, positive)
-        answer = _("no, {negative} holds the texts that match {anchor}", negative=negative, anchor=anchor)
+        answer = _("no, {negative} contains the texts that match {anchor}", negative=negative, anchor=anchor)
         options[0] = Option(answer, f"--columns {shlex.quote(format_names(columns))}", {"columns": list(columns)}).to_json()
     return {**found, "options": options}
 

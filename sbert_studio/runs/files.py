@@ -170,11 +170,11 @@ class RunFiles:
             is_whole = cached_digest(path) == entry["sha256"]
         except OSError:
             raise StudioError(
-                _("the run's copy of {name} is gone", name=entry["name"]), "its folder was changed by hand; start a new run"
+                _("the run's copy of {name} is missing", name=entry["name"]), "its folder was changed manually; start a new run"
             ) from None
         if not is_whole:
             raise StudioError(
-                _("the run's copy of {name} is not what was given to it", name=entry["name"]), "start a new run with the file"
+                _("the run's copy of {name} differs from the original file", name=entry["name"]), "start a new run with the file"
             )
         return read_table(path, name=entry["name"], **entry.get("read", {}))
 
@@ -184,7 +184,7 @@ class RunFiles:
         except FileNotFoundError:
             if default is not None:
                 return default
-            raise StudioError(_("the run's {name} is gone", name=name), "its folder was changed by hand; start a new run") from None
+            raise StudioError(_("the run's {name} is missing", name=name), "its folder was changed manually; start a new run") from None
         except (OSError, ValueError) as error:
             raise StudioError(_("the run's {name} is damaged", name=name), "start a new run with the same file") from error
 

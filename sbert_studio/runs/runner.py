@@ -78,7 +78,7 @@ class Runner:
             with self._changed:
                 self._stops.pop(run_id, None)
                 self._queue.pop(run_id, None)
-            self._end(run_id, "interrupted", "the program could not begin it; resume it to try again")
+            self._end(run_id, "interrupted", "the program could not start it; resume it to try again")
             raise
 
     def _enqueue(self, run_id: str) -> None:
@@ -111,7 +111,7 @@ class Runner:
                 self._stops[run_id].set()
             self._changed.notify_all()
         if is_queued:
-            self._end(run_id, "stopped", "stopped before it began")
+            self._end(run_id, "stopped", "stopped before it started")
         elif refused is not None and not is_here:
             raise refused
         return self._store.get(run_id)
@@ -158,7 +158,7 @@ class Runner:
                 stop.set()
             self._changed.notify_all()
         for run_id in queued:
-            self._end(run_id, "interrupted", "the program was closed before this run began")
+            self._end(run_id, "interrupted", "the program was closed before this run started")
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
@@ -188,12 +188,12 @@ class Runner:
             with self._training:
                 context.run(_train, run_id, self._store, self._workspace, self._catalog, stop.is_set)
             if self._closing and self._store.get(run_id).status == "stopped":
-                self._store.try_record(run_id, status="interrupted", message="the program was closed; resume the run to go on")
+                self._store.try_record(run_id, status="interrupted", message="the program was closed; resume the run to continue")
         except BaseException as error:
             # Exceptions that usually end a program must not end this thread: queued runs would wait forever.
             log.exception("run %s ended in a way that was not foreseen", run_id)
             what = _("the run ended with an unexpected error ({name})", name=type(error).__name__)
-            self._store.try_record(run_id, status="failed", message=what, hint="resume it to go on from its last checkpoint")
+            self._store.try_record(run_id, status="failed", message=what, hint="resume it to continue from its last checkpoint")
         finally:
             with self._changed:
                 self._current = None

@@ -18,7 +18,7 @@ from .run import Count, Number, parse_json
 
 MOST = 2_000
 """Maximum number of scores per owner; beyond it, the oldest are removed."""
-_CHECK = "check leaderboard.jsonl in the data folder: its owner and its permissions"
+_CHECK = "check the owner and the permissions of leaderboard.jsonl in the data folder"
 
 
 class LeaderboardEntry(BaseModel):
@@ -105,7 +105,7 @@ class ScoreStore:
             known = self._read()
             kept = [score for score in known if score.id != score_id or owner not in (None, score.owner)]
             if len(kept) == len(known):
-                raise StudioError("this entry of the leaderboard is not there, or is not yours", "look at the list again")
+                raise StudioError("this entry of the leaderboard does not exist, or is not yours", "reload the list")
             self._write(kept)
 
     def _write(self, scores: Iterable[LeaderboardEntry]) -> None:
@@ -114,7 +114,7 @@ class ScoreStore:
                 part.write_text("".join(f"{json.dumps(dict(score), ensure_ascii=False)}\n" for score in scores), encoding="utf-8")
         except OSError as error:
             if is_disk_full(error):
-                raise StudioError("the disk is full: the leaderboard cannot be written", "make room, then try again") from error
+                raise StudioError("the disk is full: the leaderboard cannot be written", "free some disk space, then try again") from error
             raise StudioError(_("the leaderboard cannot be written: {strerror}", strerror=error.strerror), _CHECK) from error
 
     def _read(self) -> list[LeaderboardEntry]:
@@ -131,7 +131,7 @@ class ScoreStore:
             except ValueError:
                 damaged += 1
         if damaged:
-            self._notices[self.path.name] = _("{damaged} damaged lines of leaderboard.jsonl are left out", damaged=f"{damaged:,}")
+            self._notices[self.path.name] = _("{damaged} damaged lines of leaderboard.jsonl are skipped", damaged=f"{damaged:,}")
         else:
             self._notices.pop(self.path.name, None)
         return found

@@ -32,7 +32,7 @@ _LIVE = {"step", "pairs_per_second"}  # fields taken from the event log while a 
 _RACY = 0.5  # seconds after a change during which another change may have the same timestamp
 _INTERRUPTION = {
     "status": "interrupted",
-    "message": "the program ended while this run was under way; resume it to go on from its last checkpoint",
+    "message": "the program ended during this run; resume it to continue from its last checkpoint",
     "hint": "",
 }
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class RunStore:
         with self._lock, _to_user_errors(run.id), self._write_lock.held():
             folder.mkdir(parents=True, exist_ok=True)
             if not self._leases.try_acquire(run.id, SHORT):
-                raise StudioError(_("the run {id} is another program's", id=run.id), "start a new run")
+                raise StudioError(_("the run {id} belongs to another program", id=run.id), "start a new run")
             run = run.updated(number=1 + max((one.number for one in self._read_all()), default=0))
             try:
                 self._write(run)
@@ -143,7 +143,7 @@ class RunStore:
         found = log_.read(after, limit)
         if log_.damaged:
             self._notices[f"events {run_id}"] = _(
-                "of the run {run_id}, {damaged} damaged lines of its events.jsonl are left out", run_id=run_id, damaged=f"{log_.damaged:,}"
+                "{damaged} damaged lines of events.jsonl of the run {run_id} are skipped", run_id=run_id, damaged=f"{log_.damaged:,}"
             )
         return found
 
@@ -167,7 +167,7 @@ class RunStore:
                 raise
             self._leases.release(run_id)
         run = self.get(run_id)
-        why = "another program has it" if run.status in RESUMABLE else "only an interrupted, stopped or failed run can"
+        why = "it is used by another program" if run.status in RESUMABLE else "only interrupted, stopped or failed runs can be resumed"
         raise StudioError(_("the run {run_id} is {status} and cannot be resumed", run_id=run_id, status=run.status), why)
 
     def try_acquire(self, run_id: str) -> bool:
@@ -217,7 +217,7 @@ class RunStore:
         folder = self._runs / run_id
         self._flush(run_id, at_once=True)
         if folder.is_dir() and not self._leases.try_acquire(run_id, 0.5):
-            raise StudioError(_("the run {run_id} is under way", run_id=run_id), "stop it before deleting it")
+            raise StudioError(_("the run {run_id} is in progress", run_id=run_id), "stop it before deleting it")
         gone = folder.with_name(f"{DELETED}{run_id}")
         try:
             with _to_user_errors(run_id):
@@ -390,7 +390,7 @@ def _to_user_errors(run_id: str) -> Iterator[None]:
     except OSError as error:
         if is_disk_full(error):
             raise StudioError(
-                _("the disk is full: the run {run_id} cannot be written", run_id=run_id), "make room, then try again"
+                _("the disk is full: the run {run_id} cannot be written", run_id=run_id), "free some disk space, then try again"
             ) from error
         raise StudioError(
             _("the run {run_id} cannot be written: {strerror}", run_id=run_id, strerror=error.strerror),

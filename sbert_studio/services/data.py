@@ -82,8 +82,8 @@ class DataService(Service):
         if len(found) > 1:
             names = ", ".join(one.title for one in found[:8]) + ("…" if len(found) > 8 else "")
             raise StudioError(
-                _("{name} holds {found} sets: {names}", name=folder.name, found=len(found), names=names),
-                "name the file, or the folder, of one of them",
+                _("{name} contains {found} datasets: {names}", name=folder.name, found=len(found), names=names),
+                "specify the file, or the folder, of one of them",
             )
         return self._read_benchmark(found[0])
 
@@ -97,10 +97,8 @@ class DataService(Service):
     def _read_benchmark(self, benchmark: FoundDataset) -> Table:
         limit, size = self.settings.max_upload_mb, sum(file.stat().st_size for file in benchmark.files if file.is_file())
         if size > limit << 20:
-            what = _(
-                "the files of {title} are larger than {limit} MiB, the most that is accepted", title=benchmark.title, limit=f"{limit:,}"
-            )
-            raise StudioError(what, "give smaller files")
+            what = _("the files of {title} are larger than {limit} MiB, which is the maximum", title=benchmark.title, limit=f"{limit:,}")
+            raise StudioError(what, "use smaller files")
         return benchmark.table
 
     def read_corpus(
@@ -224,7 +222,7 @@ class DataService(Service):
             model, encoder = self._history.find_base_model(model) or (default, self.catalog.load(default))
             overlap = describe_overlap(trained[1], table, trained[0])
             note = _(
-                "{overlap}, so its similarities are no evidence of what the columns mean: {history} was used instead",
+                "{overlap}, so its similarities are not evidence of what the columns mean: {history} was used instead",
                 overlap=overlap,
                 history=self._history.title(model),
             )
@@ -319,14 +317,14 @@ def existing_file(path: str | Path, *, full_path: bool = False) -> Path:
         raise _folder_error(found)
     name = str(path) if full_path else Path(path).name or str(path)
     if found is None:
-        raise StudioError(_("there is no file {name}", name=repr(name[:200])), "check the path, or quote it if it holds spaces")
+        raise StudioError(_("there is no file {name}", name=repr(name[:200])), "check the path, or quote it if it contains spaces")
     if not found.is_file():
-        raise StudioError(_("{name} is not a regular file", name=repr(name[:200])), "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+        raise StudioError(_("{name} is not a regular file", name=repr(name[:200])), "specify a file: csv, tsv, jsonl, xlsx, parquet or txt")
     return found
 
 
 def _folder_error(path: Path) -> StudioError:
-    return StudioError(_("{name} is a folder", name=path.name or path), "name a file: csv, tsv, jsonl, xlsx, parquet or txt")
+    return StudioError(_("{name} is a folder", name=path.name or path), "specify a file: csv, tsv, jsonl, xlsx, parquet or txt")
 
 
 def require_model_folder(out: Path) -> None:
@@ -335,19 +333,19 @@ def require_model_folder(out: Path) -> None:
     Raises:
         StudioError: it cannot.
     """
-    folder, hint = out.expanduser().resolve(), "name a folder that is new, empty or holds a model"
+    folder, hint = out.expanduser().resolve(), "specify a folder that is new, empty or contains a model"
     if folder.is_file():
         raise StudioError(_("{name} is a file", name=folder.name), hint)
     if Path.cwd().resolve().is_relative_to(folder) or folder.parent == folder:
         raise StudioError(
-            _("the folder {out} is or contains the current folder, and would be replaced", out=out), "name a new folder, such as model"
+            _("the folder {out} is or contains the current folder, and would be replaced", out=out), "specify a new folder, such as model"
         )
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise StudioError(_("the folder {name} holds something that is not a model", name=folder.name), hint)
+        raise StudioError(_("the folder {name} contains something that is not a model", name=folder.name), hint)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent)).rmdir()
     except OSError as error:
         raise StudioError(
-            _("the folder {out} cannot be created: {strerror}", out=out, strerror=error.strerror), "name a folder that you may write to"
+            _("the folder {out} cannot be created: {strerror}", out=out, strerror=error.strerror), "specify a folder with write permission"
         ) from error

@@ -130,7 +130,7 @@ class EvaluationService(Service):
             OpenQuestionsError: a file is ambiguous.
         """
         if suite and reference is not None:
-            raise StudioError("a suite has its own training rows", "leave --reference out")
+            raise StudioError("a suite has its own training rows", "omit --reference")
         names = tuple(dict.fromkeys(name for name in models if name)) or (self.settings.default_model,)
         several = len(names) > 1
         encoders = _ModelLoader(self, names[0])
@@ -206,7 +206,7 @@ class EvaluationService(Service):
         skipped: list[SkippedFile] = []
         paths = [path for one in data for path in find_tables(one, task)]
         if not paths:
-            raise StudioError("there is no evaluation data", "give files or a folder of tables, or name a suite")
+            raise StudioError("there is no evaluation data", "specify files, a folder of tables, or a suite")
         for (path, is_named), name in zip(paths, display_names([path for path, _unused in paths]), strict=True):
             try:
                 report = begin_phase("downloading the dataset", "bytes") if is_hub_address(path) else None
@@ -226,7 +226,7 @@ class EvaluationService(Service):
         if not files:
             raise StudioError(
                 _("no table of the folder can be used for evaluation: {file}: {why}", file=skipped[0].file, why=skipped[0].why),
-                "give pairs with a score or a label, triplets, or texts with a label",
+                "use pairs with a score or a label, triplets, or texts with a label",
             )
         return files, tuple(skipped)
 
@@ -258,7 +258,7 @@ class EvaluationService(Service):
     ) -> tuple[list[_ReadFile], list[SuiteAverage], tuple[MissingPart, ...]]:
         suite, home = get_suite(name), self.workspace.home / "suites"
         if not data and self.settings.shared and not home.is_dir():  # do not reveal the path to visitors
-            raise StudioError("there are no suites on this machine", "give the suite's files")
+            raise StudioError("there are no suites on this machine", "specify the suite's files")
         places = [require_path(one) for one in data] or [require_path(home)]
         parts, missing = find_parts(expand_suite(suite), places, lambda path: self._data.read_table(path, overrides=overrides))
         files = [_read_suite_part(part, overrides, public=not data) for part in parts]
@@ -420,7 +420,7 @@ def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> 
     if len(splits) > 1:
         return (
             _(
-                "{name} holds {splits} of {name2}, and all of it is evaluated; its suite uses the test split only",
+                "{name} contains {splits} of {name2}, and all of it is evaluated; its suite uses only the test split",
                 name=place.name,
                 splits=" and ".join(splits),
                 name2=found[0].name,
@@ -430,7 +430,7 @@ def split_notes(path: str | Path | Table, others: Sequence[str | Path] = ()) -> 
     if tests and place.stem.lower().startswith("train"):
         return (
             _(
-                "{name} looks like training data but is evaluated like the others; name {tests} to evaluate on it alone",
+                "{name} looks like training data but is evaluated like the others; specify {tests} to evaluate only that",
                 name=place.name,
                 tests=tests[0],
             ),
@@ -454,7 +454,8 @@ def require_path(path: str | Path) -> Path:
     found = existing_path(path)
     if found is None:
         raise StudioError(
-            _("there is no folder {path}", path=repr(str(path)[:200])), "put the suite's files there, or name the folder that holds them"
+            _("there is no folder {path}", path=repr(str(path)[:200])),
+            "put the suite's files there, or specify the folder that contains them",
         )
     return found.resolve()
 
@@ -473,8 +474,8 @@ def find_tables(path: str | Path, task: str) -> list[tuple[str | Path, bool]]:
         tables = _without_halves(tables, found)
     if not tables:
         raise StudioError(
-            _("the folder {name} holds no table", name=found.name or found),
-            _("name a folder of {suffixes} files", suffixes=", ".join(SUFFIXES)),
+            _("the folder {name} contains no table", name=found.name or found),
+            _("specify a folder of {suffixes} files", suffixes=", ".join(SUFFIXES)),
         )
     return [(one, False) for one in tables]
 

@@ -203,7 +203,7 @@ class FineTuneService(Service):
         """
         question = self.get_question(run_id)
         if question is None or not 0 <= option < len(question.options):
-            raise StudioError("that question is no longer open", "look at the run again")
+            raise StudioError("that question was already answered", "reload the run")
         chosen = question.options[option]
         if not chosen.choice:
             message = _("not resumed, because you want to review its rows: {text}", text=question.text)
@@ -349,7 +349,7 @@ class FineTuneService(Service):
     def _require_token(self, run_id: str, token: str) -> None:
         self.store.recover()
         if not is_run_token(self.workspace, self.store.get(run_id).id, token):
-            raise StudioError("this is not the token of that run", "give the one that /train returned with the run's id")
+            raise StudioError("this is not the token of this run", "use the token that /train returned with the run's id")
 
 
 def restart_request(files: RunFiles, run: Run, question: Question, option: Option) -> TrainRequest:
@@ -380,5 +380,5 @@ def _copy_model(run: Run, out: str | Path) -> None:
     except OSError as error:
         if not is_disk_full(error):
             raise
-        hint = _("the model is kept with its run: make room, then sbert-studio export {id} --out FILE.zip", id=run.id)
+        hint = _("the model is kept with its run: free some disk space, then run sbert-studio export {id} --out FILE.zip", id=run.id)
         raise StudioError(_("the disk is full: {out} could not be written", out=out), hint) from error

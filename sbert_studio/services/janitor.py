@@ -99,7 +99,7 @@ class Janitor:
             began = next((event["time"] for _, event in store.events(run.id, limit=100) if event["type"] == "started"), None)
             if began is None or now.timestamp() - began < minutes * 60 or store.is_stop_requested(run.id):
                 continue
-            message = _("a run trains for {minutes} minutes at most here; it was stopped, and its best model is kept", minutes=minutes)
+            message = _("a run may train for at most {minutes} minutes here; it was stopped, and its best model is kept", minutes=minutes)
             store.record(run.id, {"type": "notice", "message": message})
             self._studio.fine_tune.stop(run.id)
 

@@ -167,11 +167,11 @@ class JobQueue:
         own = [view for view in active if view.owner == owner]
         if own and len(own) >= (self._limits.runs or len(own) + 1):
             raise StudioError(
-                _("{title} is running, and each visitor may run one at a time here", title=own[0].title),
+                _("{title} is running, and each visitor may run only one at a time here", title=own[0].title),
                 "wait until it has ended, or stop it",
             )
         if self._limits.queue and len(active) >= self._limits.queue:
-            raise StudioError(_("{active} jobs are queued, and no more may wait here", active=len(active)), "try again later")
+            raise StudioError(_("{active} jobs are queued, which is the maximum", active=len(active)), "try again later")
 
     def _execute(self, job: _BackgroundJob, work: Callable[[BeginPhase], JobResult]) -> None:
         try:

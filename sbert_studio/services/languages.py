@@ -113,7 +113,7 @@ class LanguageService(Service):
         if languages and (foreign := dominant_foreign_language(corpus.languages, languages)):
             return ReadabilityWarning(
                 _(
-                    "Most texts of {name} look like {language_names}, which this model was not trained on: its scores mean little here.",
+                    "Most texts of {name} look like {language_names}, which this model was not trained on: its scores are unreliable here.",
                     name=corpus.name,
                     language_names=LANGUAGE_NAMES.get(foreign, foreign),
                 ),
@@ -128,7 +128,7 @@ class LanguageService(Service):
         unit = "tokens" if encoder.coverage(()) is None else "words"
         return ReadabilityWarning(
             _(
-                "This model does not know {share} of the {unit} of {name}: its results reflect only the rest.",
+                "This model does not know {share} of the {unit} of {name}: its results are based only on the rest.",
                 share=f"{share:.0%}",
                 unit=unit,
                 name=corpus.name,
@@ -185,11 +185,11 @@ def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "th
             )
         )
     if coverage.empty and texts == 1:
-        parts.append("the text contains no known word, so its vector is zero and its scores mean nothing")
+        parts.append("the text contains no known word, so its vector is zero and its scores are meaningless")
     elif coverage.empty:
         parts.append(
             _(
-                "{empty} of {texts} texts contain no known word, so their vectors are zero and their scores mean nothing",
+                "{empty} of {texts} texts contain no known word, so their vectors are zero and their scores are meaningless",
                 empty=f"{coverage.empty:,}",
                 texts=f"{texts:,}",
             )

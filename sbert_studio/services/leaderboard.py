@@ -161,7 +161,8 @@ def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
     """Write entries as CSV (without live formulas) or as a Markdown table, depending on the file's suffix."""
     if path.suffix.lower() not in (".csv", ".md"):
         raise StudioError(
-            _("a leaderboard is not written as {suffix}", suffix=repr(path.suffix or path.name)), "name a file that ends in .csv or .md"
+            _("the leaderboard cannot be written as {suffix}", suffix=repr(path.suffix or path.name)),
+            "specify a file that ends in .csv or .md",
         )
     require_writable_file(path)
     if path.suffix.lower() == ".csv":

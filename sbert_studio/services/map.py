@@ -124,10 +124,10 @@ class MapService(Service):
         key = f"{projection_key(f'{corpus.digest}-{encoder.fingerprint}', projection)}-{digest_texts([view.projection_key])[:16]}"
         count = len(placed.new)
         note = ngettext(
-            "1 new text was placed among nearest neighbours, and all others stay where they were. Press Draw the "
-            "map to lay all of them out together.",
-            "{n} new texts were placed among nearest neighbours, and all others stay where they were. Press Draw "
-            "the map to lay all of them out together.",
+            "1 new text was placed near its nearest neighbors; all others are unchanged. Press Draw the map to lay out "
+            "all of them together.",
+            "{n} new texts were placed near their nearest neighbors; all others are unchanged. Press Draw the map to "
+            "lay out all of them together.",
             count,
         )
         return MapView(
@@ -150,12 +150,12 @@ class MapService(Service):
 
         chosen = np.asarray(rows, np.int64)
         if len(chosen) < parts:
-            raise StudioError(_("{chosen} texts cannot be split in {parts}", chosen=len(chosen), parts=parts), "choose a larger cluster")
+            raise StudioError(_("{chosen} texts cannot be split into {parts}", chosen=len(chosen), parts=parts), "choose a larger cluster")
         vectors = np.asarray(self._search.vectors(corpus, model))[chosen]
         params = ClusterParams(method="kmeans", count=parts, seed=_SEED)
         found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)
         if len(found.sizes) < parts:
-            raise StudioError("these texts are identical to the model", "choose another cluster, or label them by a lasso")
+            raise StudioError("these texts have identical vectors", "choose another cluster, or select and label them with a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
 

@@ -73,7 +73,7 @@ class ModelDiffService(Service):
         for place, name in enumerate((before, after), 1):
             encoders.append(self._languages.load(name))
             vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(_("Encoding by model {place} of 2", place=place))))
-        near = compare_neighbors(vectors[0], vectors[1], progress=begin("Looking for neighbours"))
+        near = compare_neighbors(vectors[0], vectors[1], progress=begin("Finding neighbors"))
         closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, begin("Comparing every text with every other"))
         params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbor_graphs
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
@@ -95,7 +95,7 @@ class ModelDiffService(Service):
             queries=tuple(shown),
             categories=None
             if column is None
-            else _compare_categories(corpus, column, vectors, unseen, begin("Looking for confused categories")),
+            else _compare_categories(corpus, column, vectors, unseen, begin("Finding confused categories")),
             notes=self._notes(corpus, (before, after), encoders, unseen),
         )
 
@@ -127,8 +127,8 @@ def _require_comparable(corpus: Corpus, before: str, after: str, column: str | N
         raise StudioError("these are the same model", "choose two different ones")
     if not 3 <= len(corpus) <= MAX_TEXTS:
         raise StudioError(
-            ngettext("the corpus has {n} text", "the corpus has {n} texts", len(corpus)),
-            _("models are compared on 3 to {max_texts} texts", max_texts=f"{MAX_TEXTS:,}"),
+            ngettext("the corpus has only {n} text", "the corpus has only {n} texts", len(corpus)),
+            _("models can be compared on 3 to {max_texts} texts", max_texts=f"{MAX_TEXTS:,}"),
         )
     if column is not None and column not in corpus.fields:
         raise StudioError(

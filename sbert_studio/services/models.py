@@ -115,9 +115,9 @@ class ModelService(Service):
         size = sum(path.stat().st_size for _, path in files)
         api = HfApi(endpoint=endpoint, token=token, library_name="sbert-studio")
         with _translated_errors(repository):
-            begin_phase("asking the Hub")
+            begin_phase("contacting the Hub")
             created = api.create_repo(_repository_name(repository), private=private, exist_ok=True)
-            begin_phase(_("sending {size} MB", size=f"{size / 1e6:,.0f}"))
+            begin_phase(_("uploading {size} MB", size=f"{size / 1e6:,.0f}"))
             additions = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=path) for name, path in files]
             api.create_commit(
                 created.repo_id, operations=additions, commit_message=_("{name}, fine-tuned with SBERT Studio", name=source.name)
@@ -129,18 +129,18 @@ def _repository_name(repository: str) -> str:
     name = repository.strip().removeprefix("https://huggingface.co/").strip("/")
     if not HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise StudioError(
-            _("{repository} cannot be the name of a repository", repository=repr(repository[:80])),
-            "take letters, digits, - _ and ., such as my-name/my-model",
+            _("{repository} is not a valid repository name", repository=repr(repository[:80])),
+            "use letters, digits, - _ and ., such as my-name/my-model",
         )
     return name
 
 
 # Message and hint by HTTP status.
 _HUB_ERRORS = {
-    401: ("the Hub does not recognize you", "sign in again"),
+    401: ("the Hub does not recognize your token", "sign in again"),
     403: ("you have no permission to write to {repository} on the Hub", "use a name in your own account, or sign in with write permission"),
-    404: ("there is no {repository} on the Hub that you may write to", "use a name in your own account"),
-    409: ("{repository} exists already and is not a model", "use another name"),
+    404: ("there is no repository {repository} on the Hub with write access for you", "use a name in your own account"),
+    409: ("{repository} already exists and is not a model", "use another name"),
 }
 
 
@@ -155,7 +155,7 @@ def _translated_errors(repository: str) -> Iterator[None]:
         raise StudioError(*_HUB_ERRORS[401]) from None
     except HfHubHTTPError as error:
         status = int(getattr(error.response, "status_code", 0) or 0)
-        what, how = _HUB_ERRORS.get(status, ("the Hub refused ({status}): {reason}", "try again later"))
+        what, how = _HUB_ERRORS.get(status, ("the Hub rejected the upload ({status}): {reason}", "try again later"))
         values = {"repository": repository, "status": status or "no status", "reason": error.server_message or "no reason given"}
         raise StudioError(_(what, **values), how) from None
     except unreachable as error:

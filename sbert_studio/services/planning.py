@@ -66,9 +66,9 @@ class TrainingPlanner(Service):
         settings, first_settings, first_overrides = _split_by_stage(request.overrides)
         if request.first is None and (first_settings or first_overrides):
             names = ", ".join([*first_settings, *first_overrides])
-            raise StudioError(_("there is no first stage to set {names} of", names=names), "name the file of the first stage")
+            raise StudioError(_("there is no first stage for the settings {names}", names=names), "specify the file of the first stage")
         if (source := request.data) is None:
-            raise StudioError("there is no file to train on", "name a file, or a run to resume")
+            raise StudioError("there is no file to train on", "specify a file, or a run to resume")
         overrides = _file_overrides(request.choices)
         if table is None:
             table = self._read(source, overrides, before.data if before else None, read_progress)
@@ -209,7 +209,7 @@ class TrainingPlanner(Service):
         roles_of_columns = column_roles("positive_pairs" if spec.architecture == "poly" else roles.kind, len(roles.texts))
         measure = encoder.similarity_name
         note = (
-            _("The model compares by {titles} and is evaluated that way; the losses optimize the cosine.", titles=TITLES[measure])
+            _("The model uses {titles} and is evaluated with it; the losses optimize cosine.", titles=TITLES[measure])
             if measure != "cosine"
             else ""
         )

@@ -36,13 +36,13 @@ class OpenQuestionsError(StudioError):
     def of_file(cls, name: str, questions: Sequence[Question]) -> OpenQuestionsError:
         """Return the error for an ambiguous file."""
         texts = join("; ", (question.text for question in questions))
-        return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "go on as it is read with --as-read")
+        return cls(_("{name} is ambiguous: {texts}", name=name, texts=texts), questions, "accept the detected format with --as-read")
 
     @classmethod
     def of_run(cls, run_id: str, question: Question) -> OpenQuestionsError:
         """Return the error for a run stopped by an alarm."""
         message = _("the run {run_id} stopped with a question: {text}", run_id=run_id, text=question.text)
-        return cls(message, [question], "leave it. The answer goes behind the same command")
+        return cls(message, [question], "leave it stopped. Add the answer to the same command")
 
     def lines(self) -> list[str]:
         """Return all questions, rows and answers as lines."""
@@ -113,4 +113,4 @@ def describe_answers(question: Question) -> str:
         )
         for option in question.options
     )
-    return _("answer with {answers}; or go on as it is read with as_read=true", answers=" or ".join(answers))
+    return _("answer with {answers}; or accept the detected format with as_read=true", answers=" or ".join(answers))

@@ -32,7 +32,8 @@ ACCEPT_ALARM = "accept_alarm"
 _RESTART_FILE = "background.json"
 _MAX_RESTARTS = 3
 _GIVEN_UP = _(
-    "the program ended each of the {max_restarts} times that it went on with this run; resume it to try again", max_restarts=_MAX_RESTARTS
+    "the program ended each of the {max_restarts} times that it resumed this run; resume it manually to try again",
+    max_restarts=_MAX_RESTARTS,
 )
 _TOKEN_DIGITS = 40
 log = logging.getLogger(__name__)
@@ -51,14 +52,14 @@ def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhe
     spec = run.spec
     stage: Mapping[str, Any] = spec.get("first") or {}
     checks = (
-        (run.rows + run.dev_rows, limits.rows, "rows", "take fewer rows"),
-        (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "trainings (folds × seeds)", "ask for fewer"),
-        (max(_epochs(spec), _epochs(stage)), limits.epochs, "epochs", "ask for fewer"),
+        (run.rows + run.dev_rows, limits.rows, "rows", "use fewer rows"),
+        (max(1, int(spec.get("folds", 1))) * int(spec.get("seeds", 1)), limits.trainings, "training runs (folds × seeds)", "request fewer"),
+        (max(_epochs(spec), _epochs(stage)), limits.epochs, "epochs", "request fewer"),
     )
     for value, limit, unit, hint in checks:
         if limit and value > limit:
             raise StudioError(
-                _("this run has {value} {unit}, and here a run has at most {limit}", value=f"{value:,g}", unit=unit, limit=f"{limit:,}"),
+                _("this run has {value} {unit}; the maximum is {limit} here", value=f"{value:,g}", unit=unit, limit=f"{limit:,}"),
                 _("{hint}; {elsewhere}", hint=hint, elsewhere=elsewhere),
             )
     require_free_slot(limits, run.owner, runs, elsewhere)
@@ -86,12 +87,12 @@ def require_free_slot(limits: Limits, owner: str, runs: Sequence[Run], elsewhere
         )
         most = "one run" if limits.runs == 1 else _("{runs} runs", runs=limits.runs)
         raise StudioError(
-            _("{under_way}, and each visitor has {most} at a time here", under_way=under_way, most=most),
+            _("{under_way}, and each visitor may have {most} at a time here", under_way=under_way, most=most),
             _("wait until it has ended, or stop it; {elsewhere}", elsewhere=elsewhere),
         )
     if limits.queue and len(runs) >= limits.queue:
         raise StudioError(
-            _("{runs} runs are queued, and no more than {queue} may wait here", runs=len(runs), queue=limits.queue),
+            _("{runs} runs are queued, and the maximum is {queue}", runs=len(runs), queue=limits.queue),
             _("try again later; {elsewhere}", elsewhere=elsewhere),
         )
 
@@ -102,7 +103,7 @@ def require_queue_share(limits: Limits, waiting: int, address: str, elsewhere: s
     if limits.queue and address and waiting >= most:
         raise StudioError(
             _(
-                "{waiting} runs from your network are queued, and no more than {most} may be, so that others get their turn",
+                "{waiting} runs from your network are queued, and the maximum is {most}, so that others get their turn",
                 waiting=waiting,
                 most=most,
             ),
@@ -193,11 +194,11 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
     if request is None:
         return
     if request.choices:
-        raise StudioError(_("the run {id} was started with its own columns", id=run.id), "a resumed run keeps its columns; leave them out")
+        raise StudioError(_("the run {id} was started with other columns", id=run.id), "a resumed run keeps its columns; omit them")
     if request.name is not None and request.name != run.name:
         raise StudioError(
             _("the run {id} is called {name}, not {name2}", id=run.id, name=repr(run.name), name2=repr(request.name)),
-            "a resumed run keeps its name; leave --name out",
+            "a resumed run keeps its name; omit --name",
         )
     _require_same_settings(run, {**request.overrides, **({} if request.model is None else {"model": request.model})})
     source = files.source()
@@ -244,7 +245,7 @@ def _require_same_settings(run: Run, settings: Mapping[str, Any]) -> None:
                     known=repr(known.get(name)),
                     value=repr(value),
                 ),
-                "a resumed run keeps its settings; leave them out",
+                "a resumed run keeps its settings; omit them",
             )
 
 
@@ -253,12 +254,12 @@ def _require_same_file(run: Run, stored: Mapping[str, Any] | None, path: Any, wh
         return
     if stored is None:
         raise StudioError(
-            _("the run {id} was started without {what}", id=run.id, what=what), _("leave {what} out, or start a new run with it", what=what)
+            _("the run {id} was started without {what}", id=run.id, what=what), _("omit {what}, or start a new run with it", what=what)
         )
     if digest_file(existing_file(path)) != stored["sha256"]:
         raise StudioError(
             _("the run {id} was started with another file, {name}", id=run.id, name=stored["name"]),
-            _("leave {what} out, or start a new run with it", what=what),
+            _("omit {what}, or start a new run with it", what=what),
         )
 
 

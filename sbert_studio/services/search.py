@@ -256,7 +256,7 @@ def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "{name} compares by {titles}; maps, clusters and near-duplicates use the cosine.",
+            "{name} uses {titles}; maps, clusters and near-duplicates use cosine similarity.",
             name=encoder.name,
             titles=TITLES[encoder.similarity_name],
         ),
@@ -269,7 +269,7 @@ def _measure_notes(encoder: Encoder) -> tuple[str, ...]:
 
 def _recall_notes(recall: float | None, is_indexing: bool) -> tuple[str, ...]:
     if recall is None:
-        return ("Exact: all texts were compared. An index for faster answers is being built.",) if is_indexing else ()
+        return ("Exact: all texts were compared. An index for faster results is being built.",) if is_indexing else ()
     return (
         _(
             "Approximate: {recall} of the nearest texts are found, measured on this corpus. A filtered search is exact.",
@@ -283,8 +283,8 @@ def _mining_notes(recall: PairRecall | None) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "Approximate: not all texts were compared with all. Of the {pairs} closest pairs of {rows} texts "
-            "taken at random, down to a cosine of {cosine}, {share} were compared.",
+            "Approximate: not all pairs were compared. Of the {pairs} closest pairs of {rows} random texts, down to a "
+            "cosine of {cosine}, {share} were compared.",
             pairs=f"{recall.pairs:,}",
             rows=f"{recall.rows:,}",
             cosine=f"{recall.cosine:.3f}",

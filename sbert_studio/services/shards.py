@@ -98,7 +98,7 @@ class ShardService(Service):
 
         source, folder = existing_path(path), JobFolder(out)
         if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
-            raise StudioError(_("{name} would be inside the input folder", name=folder.path.name), "name a folder outside of them")
+            raise StudioError(_("{name} would be inside the input folder", name=folder.path.name), "specify a folder outside of them")
         sources, column, id_column = self._sources(path, folder.path, encoding)
         text, ids = choose_columns(sources, column, id_column)
         name = encoding.model or self.settings.default_model
@@ -150,14 +150,14 @@ class ShardService(Service):
         if (measure := model.get("similarity_fn_name", "cosine")) != "cosine":
             raise StudioError(
                 _(
-                    "{name} was encoded by a model that compares by {titles}: pairs in shards are found by the cosine",
+                    "{name} was encoded by a model that uses {titles}, but pairs in shards are mined by cosine",
                     name=name,
                     titles=TITLES[measure],
                 ),
-                "mine one file, or encode it by a model that compares by the cosine",
+                "mine one file, or encode it with a model that uses cosine similarity",
             )
         if len(vectors) < 2:
-            raise StudioError(_("{name} holds fewer than two texts", name=name), "add texts to compare")
+            raise StudioError(_("{name} contains fewer than two texts", name=name), "add texts to compare")
         sources = tuple(
             replace(source, digest=receipt.sha256[:16], modified=0)
             for shard, receipt in zip(vectors.paths(), vectors.receipts, strict=True)
@@ -200,7 +200,7 @@ class ShardService(Service):
         chosen, found = choose_task(table := sample_rows(sources), task, None)
         if not isinstance(chosen, SimilarityTask):
             raise StudioError(
-                _("{name} cannot be evaluated on shards", name=chosen.name), "give pairs with a score or label, or leave out --engine"
+                _("{name} cannot be evaluated on shards", name=chosen.name), "use pairs with a score or label, or omit --engine"
             )
         roles = replace(found if isinstance(found, Roles) else chosen.roles_of(table), group=None)
         named, encoder = describe_model(self.catalog, model or self.settings.default_model, precision, "symmetric")
@@ -217,13 +217,13 @@ class ShardService(Service):
         if left_out:
             notes += (
                 _(
-                    "{left_out} of {rows} rows were left out: a text or the target is missing or unreadable",
+                    "{left_out} of {rows} rows were skipped: a text or the target is missing or unreadable",
                     left_out=f"{left_out:,}",
                     rows=f"{job.rows:,}",
                 ),
             )
         if "interval" in report.scores:
-            notes += ("the interval treats rows that share a text as independent; without --engine it does not",)
+            notes += ("the interval treats rows that share a text as independent, unlike the one without --engine",)
         return replace(report, notes=notes)
 
     def search(
@@ -247,7 +247,7 @@ class ShardService(Service):
         if model is not None and self.catalog.load(model, job_model["precision"]).for_role(role).fingerprint != job_model["fingerprint"]:
             raise StudioError(
                 _("{name} was encoded by {source}, not by {model}", name=path.name, source=job_model["source"], model=model),
-                "leave the model out, or encode it again",
+                "omit the model, or encode it again",
             )
         encoder = load_unprompted_model(job_model, self.catalog)
         start = time.perf_counter()

@@ -69,7 +69,7 @@ class SimilarityService(Service):
         table = self._data.read_table(path)
         roles = infer_roles(table)
         if len(roles.texts) < 2:
-            raise StudioError("this file has one column of texts, pairs need two", "put the two texts of a pair into two columns")
+            raise StudioError("this file has one column of texts, but pairs need two", "put the two texts of a pair into two columns")
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
         encoder = self._languages.load(model)
@@ -85,7 +85,7 @@ class SimilarityService(Service):
     def compare_all(self, texts: Sequence[str], model: str | None = None) -> np.ndarray:
         """Return the (n, n) similarity matrix of all texts with the model's similarity function; larger is more similar."""
         if not texts:
-            raise StudioError("there is no text to compare", "write one text a line")
+            raise StudioError("there is no text to compare", "write one text per line")
 
         encoder = self._languages.load(model)
         vectors = require_finite_vectors(encoder.encode([require_text(text, f"{number}.") for number, text in enumerate(texts, 1)]))
@@ -181,17 +181,15 @@ class SimilarityService(Service):
         encoder = self._languages.load(model)
         left, right = (token_states(encoder, require_text(text, which)) for text, which in ((a, "first"), (b, "second")))
         if left is None or right is None:
-            raise StudioError(
-                _("{name} has no vectors of single words", name=encoder.name), "choose a transformer or a static embedding model"
-            )
+            raise StudioError(_("{name} has no word vectors", name=encoder.name), "choose a transformer or a static embedding model")
         if max(len(left.words), len(right.words)) > _MAX_ALIGNED_WORDS:
             raise StudioError(
                 _("a text has more than {max_aligned_words} words and punctuation marks", max_aligned_words=_MAX_ALIGNED_WORDS),
-                "compare shorter texts to see which words make the score",
+                "compare shorter texts to see the contribution of each word",
             )
         found = align_words(left, right)
         if found is None:
-            raise StudioError("a text has no word that the model knows", "use other words, or another model")
+            raise StudioError("a text has no known word", "use other words, or another model")
         return found
 
     def suggest_pairs(
@@ -253,7 +251,8 @@ def require_text(text: str, which: str) -> str:
             else _("the {which} text has {text} characters", which=which, text=f"{len(text):,}")
         )
         raise StudioError(
-            what, _("at most {max_characters} are compared; upload long texts as a file", max_characters=f"{_MAX_CHARACTERS:,}")
+            what,
+            _("at most {max_characters} characters are compared; upload longer texts as a file", max_characters=f"{_MAX_CHARACTERS:,}"),
         )
     if not text.strip():
         raise StudioError("the query is empty" if which == "query" else _("the {which} text is empty", which=which), "write a few words")

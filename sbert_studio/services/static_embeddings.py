@@ -119,7 +119,7 @@ class StaticEmbeddingService(Service):
         learner = self.get_learner(kind, options.settings)
         has_weights = learner is not None and learner.weighted
         if has_weights and weighting not in (None, "plain"):
-            raise StudioError(_("the vectors of {kind} already include word weights", kind=kind), "leave the weighting out")
+            raise StudioError(_("the vectors of {kind} already include word weights", kind=kind), "omit the weighting")
         weighting = require_weighting(weighting or ("plain" if has_weights else "sif"))
         if out is not None:
             require_model_folder(out)
@@ -135,7 +135,7 @@ class StaticEmbeddingService(Service):
         seconds = time.perf_counter() - start
         coverage = encoder.coverage(texts)
         assert coverage is not None  # static models always report it
-        reason = "they are too rare" if learner is not None else "the table does not know them"
+        reason = "they are too rare" if learner is not None else "they are not in the table"
         total = coverage.known + coverage.unknown
         notes = (
             (
@@ -245,7 +245,7 @@ class StaticEmbeddingService(Service):
                 _("choose one of {known}, or a file of them", known=", ".join(known)),
             )
         if settings:
-            raise StudioError(_("the vectors of {kind} are learned already", kind=kind), "leave --set out")
+            raise StudioError(_("the vectors of {kind} are already trained", kind=kind), "omit --set")
         return None
 
     def _read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None) -> tuple[str, list[str]]:
@@ -260,8 +260,8 @@ class StaticEmbeddingService(Service):
         limit = self.settings.limits.rows
         if limit and len(texts) > limit:
             raise StudioError(
-                _("these are {texts} texts, and here at most {limit} are read", texts=f"{len(texts):,}", limit=f"{limit:,}"),
-                "take fewer; on a machine of your own there is no limit",
+                _("there are {texts} texts; the maximum is {limit} here", texts=f"{len(texts):,}", limit=f"{limit:,}"),
+                "use fewer texts; there is no limit on your own machine",
             )
         return table.name, texts
 

@@ -178,8 +178,8 @@ class TrainPlan:
         for diagnosis in (self.diagnosis, self.earlier):
             for finding in diagnosis.findings if diagnosis else ():
                 if finding.severity == "error":
-                    change = _("{label}, or put it right in the file", label=uncapitalize(finding.fix.label)) if finding.fix else ""
-                    raise StudioError(finding.message, change or "put it right in the file", finding.rows)
+                    change = _("{label}, or correct it in the file", label=uncapitalize(finding.fix.label)) if finding.fix else ""
+                    raise StudioError(finding.message, change or "correct it in the file", finding.rows)
         if self.questions and not (self.request.choices and self.request.choices.as_read):
             raise OpenQuestionsError.of_file(self.table.name, self.questions)
 

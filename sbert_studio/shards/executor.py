@@ -47,7 +47,7 @@ class ExecutionOptions:
 
     def __post_init__(self) -> None:
         if self.engine == "local" and self.address:
-            raise StudioError("--address goes with an engine of several machines", "add --engine ray, or leave it out")
+            raise StudioError("--address goes with an engine of several machines", "add --engine ray, or omit it")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def execute(job: Job, folder: JobFolder, options: ExecutionOptions, progress: Pr
 class LocalEngine(Engine):
     """The reference engine; all others give bit-identical results."""
 
-    title = "This process, one shard after the other"
+    title = "This process, one shard at a time"
 
     def process(self, operation: Operation, shards: Sequence[Shard], report: Callable[[int], None]) -> Iterator[int]:
         """See :meth:`Engine.process`."""
@@ -164,7 +164,7 @@ class RayEngine(Engine):
         limit = int(resources.get("GPU", 0)) if gpus else int(resources.get("CPU", 0)) // threads
         if limit < 1:
             raise StudioError(
-                _("the cluster has no machine with {threads} cores", threads=threads), "give fewer --threads, or a larger cluster"
+                _("the cluster has no machine with {threads} cores", threads=threads), "use fewer --threads, or a larger cluster"
             )
         return min(self.options.workers or limit, limit, shards)
 
@@ -212,8 +212,8 @@ def _require_listening(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        hint = "give HOST:PORT of its head; see docs/SCALE.md for how to start one"
-        raise StudioError(_("no Ray cluster answers at {address}: {reason}", address=address, reason=reason), hint) from error
+        hint = "specify HOST:PORT of its head node; docs/SCALE.md explains how to start one"
+        raise StudioError(_("no Ray cluster responds at {address}: {reason}", address=address, reason=reason), hint) from error
 
 
 def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> None:
@@ -228,8 +228,8 @@ def _start_ray(ray: Any, address: str, cores: int | None, memory_mb: int) -> Non
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         lines = str(error).strip().splitlines()
         reason = lines[0][:200] if lines else type(error).__name__
-        what = _("no Ray cluster answers at {address}", address=address) if address else "Ray could not be started here"
-        raise StudioError(_("{what}: {reason}", what=what, reason=reason), "see docs/SCALE.md for how to start one") from error
+        what = _("no Ray cluster responds at {address}", address=address) if address else "Ray could not be started here"
+        raise StudioError(_("{what}: {reason}", what=what, reason=reason), "docs/SCALE.md explains how to start one") from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)  # Ray installs a handler that ends the process immediately

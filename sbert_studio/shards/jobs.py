@@ -182,7 +182,7 @@ class JobFolder:
         if found is None:
             raise StudioError(
                 _("{name} contains no shards written by this program", name=self.path.name),
-                "make them: sbert-studio encode FOLDER --out FOLDER",
+                "create them: sbert-studio encode FOLDER --out FOLDER",
             )
         return found
 
@@ -208,11 +208,11 @@ class JobFolder:
         if known is not None and known.key != job.key:
             raise StudioError(
                 _("{name} belongs to a different job: {difference}", name=self.path.name, difference=job.difference(known)),
-                "name another folder, or delete this one to start over",
+                "specify another folder, or delete this one to start over",
             )
         if known is None:
             if self.path.exists() and (not self.path.is_dir() or any(not one.name.startswith(".") for one in self.path.iterdir())):
-                raise StudioError(_("{name} exists already and holds something else", name=self.path.name), "name a new folder")
+                raise StudioError(_("{name} already exists and contains something else", name=self.path.name), "specify a new folder")
             write_json(self.path / MANIFEST, {**job.to_json(), "key": job.key})
         for folder in (_SHARDS, _RECEIPTS):
             (self.path / folder).mkdir(exist_ok=True)
@@ -282,7 +282,7 @@ class JobFolder:
                     found=f"{len(found):,}",
                     shards=f"{len(job.shards):,}",
                 ),
-                "run the same command again: it processes the missing ones",
+                "run the same command again: it processes the missing shards",
             )
         return list(found.values())
 
@@ -328,7 +328,7 @@ def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
     encoder = catalog.load(model["source"], model["precision"], allow_folders=True)
     if encoder.for_role(model.get("role", "plain")).fingerprint != model["fingerprint"]:
         raise StudioError(
-            _("the model {source} is not the one that encoded the vectors", source=model["source"]),
+            _("the model {source} differs from the one that encoded the vectors", source=model["source"]),
             "restore that model, or encode into a new folder",
         )
     return encoder
@@ -347,7 +347,7 @@ def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role)
     before, after = (f"“{prompt}”" if prompt else "no prompt" for prompt in (used, required))
     return (
         _(
-            "The vectors were encoded with {before}; the model expects {after} here: encode with --prompt {wanted}.",
+            "The vectors were encoded with {before}, but the model expects {after} here: encode with --prompt {wanted}.",
             before=before,
             after=after,
             wanted=wanted,

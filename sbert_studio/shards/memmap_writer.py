@@ -82,7 +82,7 @@ class VectorFileSpec:
         if self.precision != other.precision:
             return _("in {precision}, not {precision2}", precision=other.precision, precision2=self.precision)
         if self.model != other.model:
-            return "by another model"
+            return "with another model"
         return "" if self == other else "from other rows"
 
 
@@ -118,7 +118,7 @@ class _PartialFile:
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.is_symlink() or (self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode)):
-            raise StudioError(_("{name} is not a regular file", name=self.path.name), "name another file to write, or move that one")
+            raise StudioError(_("{name} is not a regular file", name=self.path.name), "specify another output file, or move that one")
         self._existed = self.path.exists()
         with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b") as file:
             if fcntl is not None:
@@ -133,7 +133,7 @@ class _PartialFile:
             yield file
 
     def _busy(self) -> StudioError:
-        return StudioError(_("{name} is being written by another program", name=self.path.name), "wait for it, or name another file")
+        return StudioError(_("{name} is being written by another program", name=self.path.name), "wait for it, or specify another file")
 
     def resume(self, file: BinaryIO) -> tuple[int, str]:
         """Return the number of valid rows, and the reason if other rows cannot be used."""
@@ -216,11 +216,11 @@ def write_vectors(
     with part.opened() as file:
         resumed, difference = part.resume(file)
         if resumed:
-            say(_("{resumed} of {rows} rows exist already: resuming after them", resumed=f"{resumed:,}", rows=f"{spec.rows:,}"))
+            say(_("{resumed} of {rows} rows already exist: resuming after them", resumed=f"{resumed:,}", rows=f"{spec.rows:,}"))
         elif difference:
             say(_("{name} was started {difference}: starting over", name=part.path.name, difference=difference))
         if out.exists():
-            say(_("{name} exists already and is replaced once the new vectors are complete", name=out.name))
+            say(_("{name} already exists and will be replaced once the new vectors are complete", name=out.name))
         part.require_space(file)
         done, start = resumed, time.perf_counter()
         try:

@@ -60,7 +60,7 @@ class ShardIndex:
     def __init__(self, path: Path, progress: Progress | None = None) -> None:
         self.rows = ShardedVectors(path)
         if not len(self.rows):
-            raise StudioError(_("{name} holds no texts", name=path.name), "encode files with at least one row of text")
+            raise StudioError(_("{name} contains no texts", name=path.name), "encode files with at least one row of text")
         self._reaches: list[tuple[int, int, float]] = []
         if len(self.rows) <= _EXACT_ROWS:
             self._near = _exact_candidates(np.concatenate(list(self.rows.blocks())))
@@ -153,7 +153,8 @@ def _approximate_candidates(
         found: np.ndarray = _probe(index, queries, _candidate_count(wanted, count), lists)[0]
         if found.max(initial=-1) >= count:
             raise StudioError(
-                _("the index {name} of {name2} is damaged", name=folder.name, name2=folder.parent.name), "delete that folder: it is rebuilt"
+                _("the index {name} of {name2} is damaged", name=folder.name, name2=folder.parent.name),
+                "delete that folder: the index will be rebuilt",
             )
         return np.sort(found[found >= 0])
 
@@ -342,7 +343,9 @@ class ShardedVectors:
         self.folder = JobFolder(Path(path))
         self.job = self.folder.job()
         if self.job.work != "encode":
-            raise StudioError(_("{name} holds no vectors", name=self.folder.path.name), "name a folder that sbert-studio encode wrote")
+            raise StudioError(
+                _("{name} contains no vectors", name=self.folder.path.name), "specify a folder written by sbert-studio encode"
+            )
         self.receipts = self.folder.finished(self.job)
         self._starts = np.cumsum([0, *(receipt.rows for receipt in self.receipts)])
         self.dim = int(self.job.settings["model"]["dim"])

@@ -45,10 +45,10 @@ class SourceFile:
             now = Path(self.path).stat()
         except OSError as error:
             raise StudioError(
-                _("{name} cannot be read: it is missing or damaged", name=name), "write it again, or start over without it"
+                _("{name} cannot be read: it is missing or damaged", name=name), "create it again, or start over without it"
             ) from error
         if now.st_size != self.bytes or (self.modified and now.st_mtime_ns != self.modified):
-            raise StudioError(_("{name} has changed since the job was started", name=name), "name another folder to start over")
+            raise StudioError(_("{name} has changed since the job was started", name=name), "specify another folder to start over")
 
 
 def is_multi_file(name: str | Path) -> bool:
@@ -68,7 +68,7 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
         found = sorted(one for one in map(Path, glob.glob(str(path), recursive=True)) if one.is_file())  # noqa: PTH207
     if not found:
         raise StudioError(
-            _("there are no Parquet files at {path}", path=path), "name a folder of .parquet files, a pattern in quotes, or a file"
+            _("there are no Parquet files at {path}", path=path), "specify a folder of .parquet files, a quoted pattern, or a file"
         )
     sources, first = [], None
     for one in found:
@@ -76,11 +76,11 @@ def find_sources(name: str | Path) -> tuple[SourceFile, ...]:
         first = first or (one.name, columns)
         if columns != first[1]:
             raise StudioError(
-                _("{name} has other columns than {first}", name=one.name, first=first[0]), "name files that have the same columns"
+                _("{name} has different columns than {first}", name=one.name, first=first[0]), "specify files with the same columns"
             )
         sources.append(source)
     if not any(source.rows for source in sources):
-        raise StudioError(_("the Parquet files at {path} hold no rows", path=path), "name files with at least one row of text")
+        raise StudioError(_("the Parquet files at {path} contain no rows", path=path), "specify files with at least one row of text")
     return tuple(sources)
 
 
@@ -89,13 +89,14 @@ def _inspect(path: Path) -> tuple[SourceFile, list[tuple[str, str]]]:
         state = path.stat()
         digest = _footer_digest(path)
     except (OSError, ValueError) as error:
-        raise StudioError(_("{name} is not a Parquet file that can be read", name=path.name), "write it again, or leave it out") from error
-    with open_parquet(path, "write it again, or leave it out") as file:
+        raise StudioError(_("{name} is not a readable Parquet file", name=path.name), "create it again, or omit it") from error
+    with open_parquet(path, "create it again, or omit it") as file:
         rows, schema = file.metadata.num_rows, file.schema_arrow
     twice = next((name for place, name in enumerate(schema.names) if name in schema.names[:place]), None)
     if twice is not None:
         raise StudioError(
-            _("{name} has two columns named {twice}", name=path.name, twice=repr(twice)), "write it again with a name for each column"
+            _("{name} has two columns named {twice}", name=path.name, twice=repr(twice)),
+            "write it again with a unique name for each column",
         )
     return SourceFile(str(path), rows, state.st_size, digest, state.st_mtime_ns), [(field.name, str(field.type)) for field in schema]
 
@@ -111,7 +112,7 @@ def _footer_digest(path: Path) -> str:
 
 
 @contextmanager
-def open_parquet(path: str | Path, hint: str = "write it again, or start over without it") -> Iterator[Any]:
+def open_parquet(path: str | Path, hint: str = "create it again, or start over without it") -> Iterator[Any]:
     """Open a Parquet file; page checksums, if present, are verified while reading.
 
     Raises:
@@ -187,9 +188,11 @@ def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | N
         if given is not None and given not in kinds:
             raise _no_column(name, given, list(kinds))
     if text is not None and kinds[text] != "text":
-        raise StudioError(_("the column {text} of {name} holds no texts", text=repr(text), name=name), "name a column of texts")
+        raise StudioError(_("the column {text} of {name} contains no texts", text=repr(text), name=name), "specify a column of texts")
     if ids is not None and kinds[ids] == "nested":
-        raise StudioError(_("the column {ids} of {name} holds no ids", ids=repr(ids), name=name), "name a column of numbers or short texts")
+        raise StudioError(
+            _("the column {ids} of {name} contains no ids", ids=repr(ids), name=name), "specify a column of numbers or short texts"
+        )
     if text is None:
         texts = [one for one, kind in kinds.items() if kind == "text" and one != ids]
         text = texts[0] if len(texts) == 1 else corpus_from_table(sample_rows(sources)).column

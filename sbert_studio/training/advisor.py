@@ -106,16 +106,16 @@ class _Advisor:
         self._rate()
         self._epochs()
         if self._soups or "soup" in self.chosen:
-            self._set("soup", 3, "Soup 3: trained three times from the same weights; in our tests their mean was better than each of them.")
+            self._set("soup", 3, "Soup 3: trained three times from the same weights; in our tests, the mean was better than each of them.")
         if self._soups:
-            self._set("dropout", 0.0, "No dropout: averaging several runs already regularizes, and scored higher without it.")
+            self._set("dropout", 0.0, "No dropout: averaging several runs already regularizes, and scored higher without dropout.")
         self._length()
         steps = self.rows // int(self.values["batch_size"])
         if steps > 1_000 and "evaluations_per_epoch" not in self.chosen:
             times = self.values["evaluations_per_epoch"] = min(10, steps // 500)
             self.reasons.append(
                 _(
-                    "{times} evaluations per epoch: an epoch has {steps} steps, and the best checkpoint may be within it.",
+                    "{times} evaluations per epoch: an epoch has {steps} steps, and the best checkpoint may occur within it.",
                     times=times,
                     steps=f"{steps:,}",
                 )
@@ -125,7 +125,7 @@ class _Advisor:
             better = multilingual or MULTILINGUAL_HUB_ID
             self.reasons.append(
                 _(
-                    "Most texts are in {script} script, which {name} hardly knows: {better} would start far better.",
+                    "Most texts are in {script} script, which {name} barely supports: {better} would be a far better start.",
                     script=script,
                     name=self.name,
                     better=better,
@@ -137,36 +137,39 @@ class _Advisor:
         if name in self.chosen:
             value = self.chosen[name]
             shown = loss_title(value) if name == "loss" else f"{value:g}" if isinstance(value, float) else value
-            reason = _("{name} {shown}: as you chose.", name=name.replace("_", " ").capitalize(), shown=shown)
+            reason = _("{name} {shown}: chosen by you.", name=name.replace("_", " ").capitalize(), shown=shown)
         self.reasons.append(reason)
 
     def _loss(self) -> None:
         if self.architecture == "cross":
-            self.reasons.append("Architecture cross: reads both texts together. Slower and more accurate; for re-ranking, not for search.")
+            self.reasons.append("Architecture cross: encodes both texts jointly. Slower and more accurate; for re-ranking, not for search.")
         name = default_loss(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered, self.architecture)
         if self.architecture == "poly":
             self.reasons.append(
-                "Architecture poly: compares several vectors of the query with one cached vector of each candidate. It "
-                "re-ranks search hits at little cost, less accurately than a cross-encoder."
+                "Architecture poly: compares several vectors of the query with one cached vector of each candidate. "
+                "Re-ranks search hits at little cost, less accurately than a cross-encoder."
             )
         labels = len(self.examples.labels)
         why = {
             "cosine+cosent": _(
                 "{rows} scored pairs: fitting the scores and their order together gained most in our measurements", rows=f"{self.rows:,}"
             ),
-            "cosine": _("only {rows} scored pairs: fitting the scores gained more than fitting their order", rows=f"{self.rows:,}"),
+            "cosine": _(
+                "only {rows} scored pairs: fitting the scores gained more than fitting their order in our measurements",
+                rows=f"{self.rows:,}",
+            ),
             "cosent": "the labels order pairs by similarity, which CoSENT learns",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
             "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
             "supcon+prototypes": _(
-                "texts in the same one of {labels} categories should be close together, and far from the others", labels=labels
+                "texts in the same category (of {labels}) should be close together, and far from the others", labels=labels
             ),
-            "simcse": "only sentences are given: each should match itself under a different dropout mask",
+            "simcse": "there are only sentences: each should match itself under a different dropout mask",
             "mse": (
                 _("the scores are fitted through a sigmoid") if self.chosen.get("head") == "mlp" else _("the scores are fitted directly")
             ),
-            "binary_cross_entropy": "two labels: a score tells pairs that belong together from others, and can rank",
-            "cross_entropy": _("{labels} labels: each pair is sorted into one of them", labels=labels),
+            "binary_cross_entropy": "two labels: a score separates similar from dissimilar pairs, and can rank",
+            "cross_entropy": _("{labels} labels: each pair is classified into one of them", labels=labels),
         }[name]
         self._set("loss", name, _("Loss {title}: {why}.", title=losses_of(self.architecture)[name].title, why=why))
 
@@ -176,7 +179,7 @@ class _Advisor:
         if self.words:
             if self.chosen.get("method") == "lora":
                 raise StudioError("a model of word vectors has no layers for an adapter", "use the method full")
-            self._set("method", "full", "Method full: a model of word vectors has no attention that adapters could sit in.")
+            self._set("method", "full", "Method full: a model of word vectors has no attention layers for adapters.")
         elif decoder or self.parameters > _FULL_LIMIT.get(self.device, _FULL_LIMIT["cpu"]):
             why = "a language model" if decoder else _("{size} on {device}", size=size, device=self.device)
             self._set("method", "lora", _("Method LoRA: {why}; adapters need a fraction of the memory.", why=why))
@@ -184,7 +187,7 @@ class _Advisor:
             self._set(
                 "method",
                 "full",
-                _("Method full: {size} are few enough to tune all of them, which is at least as good as adapters.", size=size),
+                _("Method full: {size} are few enough for training all of them, which is at least as good as adapters.", size=size),
             )
 
     def _batch_size(self) -> None:
@@ -198,17 +201,17 @@ class _Advisor:
             size = max(2, min(128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32, self.rows))
             why = "the other rows of a batch are the negatives, so it should be large"
         elif self.rows > SMALL:
-            size, why = 32, _("with {rows} rows there are steps enough", rows=f"{self.rows:,}")
+            size, why = 32, _("with {rows} rows there are enough steps", rows=f"{self.rows:,}")
         elif self.rows > 16:
             size, why = 16, _("with {rows} rows, smaller batches give more steps", rows=f"{self.rows:,}")
         else:
-            size, why = 16, _("a step sees all {rows} rows at once", rows=f"{self.rows:,}")
+            size, why = 16, _("each step uses all {rows} rows at once", rows=f"{self.rows:,}")
         self._set("batch_size", size, _("Batch size {size}: {why}.", size=size, why=why))
 
     def _rate(self) -> None:
         small = self.parameters <= _SMALL_MODEL
         if self.words:
-            rate, why = 1e-3, "a new recurrent network learns at Adam's usual rate" if self.recurrent else "each word occurs rarely"
+            rate, why = 1e-3, "a new recurrent network trains at Adam's usual rate" if self.recurrent else "each word occurs rarely"
         elif self.values["method"] == "lora":
             rate = 5e-4 if self.parameters <= 4 * _SMALL_MODEL else 2e-4
             why = "adapters start at zero and need a higher rate"
@@ -216,16 +219,16 @@ class _Advisor:
             rate, why = (5e-5, "a small model with a new head tolerates a higher rate") if small else (2e-5, "the usual rate for BERT")
         elif self.examples.kind == "labelled_texts":
             rate = 2e-4 if small else 4e-5
-            why = "of the rates that we tried on small models the highest gained most, and blending keeps what the model knew"
+            why = "the highest of the rates that we tried on small models gained most, and blending preserves what the model knew"
         elif self.rows <= SMALL and self.scored:
             rate = 1e-4 if small else 4e-5
-            why = "few rows, seen a few times: a high rate learns most from them, and blending keeps what the model knew"
+            why = "few rows, seen a few times: a high rate learns most from them, and blending preserves what the model knew"
         elif self.rows <= SMALL:
-            rate, why = 2e-5, "with few rows a gentle rate keeps what the model knows"
+            rate, why = 2e-5, "with few rows, a low rate preserves what the model knows"
         elif self.values["loss"] == "simcse":
             rate, why = 3e-5, "the rate of the SimCSE paper"
         elif small and self._soups:
-            rate, why = 1e-4, "the mean of several trainings gains most where each has learned a little too fast"
+            rate, why = 1e-4, "the mean of several runs gains most if each of them has trained slightly too fast"
         elif small:
             rate, why = 5e-5, "small models tolerate a higher rate"
         else:
@@ -248,9 +251,9 @@ class _Advisor:
             why = "with few rows, more passes help"
         elif is_small:
             why = (
-                _("at a high rate that is enough, and leaves time to evaluate every row")
+                _("at a high rate this is enough, and leaves time to evaluate every row")
                 if self.rows >= MIN_ROWS
-                else _("at a high rate that is enough")
+                else _("at a high rate this is enough")
             )
         else:
             why = "the best of these is kept" if epochs > 1 else "there are rows enough for one pass"
@@ -284,8 +287,7 @@ class _Advisor:
             length = max(min(512, -(-wanted // 16) * 16), self.longest)
             self._set(
                 "max_length", length,
-                _("Max length {length} tokens: {cut} of the texts are longer "
-            "than the model's {longest}.",
+                _("Max length {length} tokens: {cut} of the texts are longer than the model's maximum of {longest}.",
             length=length,
             cut=f"{cut:.0%}",
             longest=self.longest),
@@ -294,9 +296,9 @@ class _Advisor:
             self._set("max_length", 0, "")
         elif most > self.longest:
             self.reasons.append(
-                _("Max length {longest} tokens: fewer than one text in a hundred is longer, and is cut.", longest=self.longest)
+                _("Max length {longest} tokens: fewer than one text in a hundred is longer and will be truncated.", longest=self.longest)
             )
         else:
             self.reasons.append(
-                _("Max length {longest} tokens: the longest text has {most}, so nothing is cut.", longest=self.longest, most=most)
+                _("Max length {longest} tokens: the longest text has {most}, so nothing is truncated.", longest=self.longest, most=most)
             )

@@ -152,7 +152,7 @@ def _swapped(parts: Sequence[Examples], scores: Sequence[Mapping[str, Any]]) -> 
         return None
     why = _("For the base model, the negative is closer than the positive in {won} of {rows} rows.", won=f"{1 - won:.0%}", rows=f"{rows:,}")
     swapped = Option("no, positive and negative are swapped: I will choose the columns in the other order", "", {})
-    return Question("alarm", "Is the second column the one that belongs to the first?", (swapped, _continue_option(OPPOSITE), _STOP), why)
+    return Question("alarm", "Does the second column belong to the first?", (swapped, _continue_option(OPPOSITE), _STOP), why)
 
 
 def _texts(parts: Sequence[Examples]) -> list[list[str]]:

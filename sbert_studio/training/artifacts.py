@@ -71,7 +71,7 @@ def write_model(
     portable = None if Path(base).is_dir() or Path(base).is_absolute() else base
     encoder.base = encoder.base or portable
     facts = CardFacts(
-        title=_("{short_name}, tuned with {loss}", short_name=short_name(spec.model), loss=spec.loss),
+        title=_("{short_name}, fine-tuned with {loss}", short_name=short_name(spec.model), loss=spec.loss),
         base_model=portable,
         scores=_card_scores(before, after, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
         training=tuple((name, str(value)) for name, value in [*_card_settings(spec, after), ("steps", steps)]),
@@ -120,7 +120,7 @@ def _card_settings(spec: TrainSpec, after: Mapping[str, Any]) -> list[tuple[str,
     found = [(name.replace("_", " "), values[name]) for name in (*_ARCHITECTURE_FIELDS.get(spec.architecture, ()), *_CARD_FIELDS)]
     found += [(f"{spec.loss}: {name}", value) for name, value in spec.loss_params.items()]
     if spec.soup > 1:
-        found.append(("soup", _("the mean of {soup} trainings", soup=spec.soup)))
+        found.append(("soup", _("the mean of {soup} training runs", soup=spec.soup)))
     if spec.first:
         name, epochs = spec.first["loss"], spec.first["epochs"]
         found.append(
@@ -132,7 +132,7 @@ def _card_settings(spec: TrainSpec, after: Mapping[str, Any]) -> list[tuple[str,
     if "strength" in after:
         found.append(("strength", _("{strength} (0: base model, 1: fine-tuned)", strength=f"{after['strength']:g}")))
     if spec.accept_alarm:
-        found.append(("alarm", _("{accept_alarm}: the owner chose to go on", accept_alarm=spec.accept_alarm)))
+        found.append(("alarm", _("{accept_alarm}: the user chose to continue", accept_alarm=spec.accept_alarm)))
     return found
 
 

@@ -79,7 +79,7 @@ class WeightBlend:
                 if now[0] == known[0] and now != known:
                     raise StudioError(
                         f"{path.parent.name}/{path.name} was written to while a model was tuned from it",
-                        "put it back as it was, and resume",
+                        "restore it, and resume",
                     )
         source: Mapping[str, Tensor] = self._learning if tuned is None else tuned
         self._tuned = {name: source[name].detach().to("cpu", copy=True) for name in self._learning}
@@ -105,7 +105,7 @@ def _map_file(path: Path) -> tuple[int, int, int]:
 def blend_obstacle(spec: TrainSpec) -> str:
     """Return the reason why the model of this spec cannot be interpolated with its base model; empty if it can."""
     if not spec.blend:
-        return "the blend was switched off"
+        return "the blend was disabled"
     if spec.architecture == "cross":
         return "the head of a cross-encoder is new"
     if spec.projection or spec.first.get("projection"):
@@ -315,12 +315,12 @@ def set_strength(folder: Path, spec: TrainSpec, value: float, *, load: Callable[
     outcome_file = next((folder / name for name in _OUTCOMES if (folder / name).is_file()), None)
     tuned = Checkpoints(folder).newest()
     if outcome_file is None or tuned is None:
-        raise StudioError("the run is not finished, or its tuned weights are gone", "choose a finished run")
+        raise StudioError("the run is not finished, or its fine-tuned weights were deleted", "choose a finished run")
     if why := strength_obstacle(spec):
-        raise StudioError(_("this run has no strength to set: {why}", why=why), "train again with other settings")
+        raise StudioError(_("the strength of this run cannot be set: {why}", why=why), "train again with other settings")
     if not 0 <= value <= 1:
         raise StudioError(
-            _("a strength of {value} is not possible", value=f"{value:g}"), "choose a value from 0 (base model) to 1 (fine-tuned)"
+            _("the strength {value} is out of range", value=f"{value:g}"), "choose a value from 0 (base model) to 1 (fine-tuned)"
         )
     outcome = json.loads(outcome_file.read_text(encoding="utf-8"))
     encoder = load()

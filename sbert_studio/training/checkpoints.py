@@ -119,9 +119,9 @@ def find_damage(path: Path, *, weights_only: bool) -> str:
         file = path / name
         try:
             if digests is None and safetensors_error(file):
-                return _("{name} is cut short or missing", name=name)
+                return _("{name} is truncated or missing", name=name)
             if digests is not None and cached_digest(file) != digests.get(name):
-                return _("{name} is not what was written", name=name)
+                return _("{name} differs from what was written", name=name)
         except OSError:
             return _("{name} is missing", name=name)
     return ""
@@ -239,7 +239,7 @@ class Checkpoints:
         weights_alone = {_step_number(copy) for copy in self.folder.glob(f"{_COPY}*")} | {_best_step(path) for path in self._all()}
         messages = self._restore_copies()
         lost: dict[int, str] = {}
-        end = "no usable checkpoint is left: training starts over"
+        end = "there is no usable checkpoint: training starts over"
         for path in reversed(self._all()):
             step, flaw = _step_number(path), find_damage(path, weights_only=False)
             if not flaw:
@@ -282,7 +282,7 @@ class Checkpoints:
                             shutil.copyfile(target / name, part / name)
                 messages.append(
                     _(
-                        "the checkpoint of step {step}, the best, was damaged ({flaw}); the copy of its weights is used",
+                        "the checkpoint of step {step}, the best one, was damaged ({flaw}); the copy of its weights is used",
                         step=f"{step:,}",
                         flaw=flaw,
                     )
@@ -342,7 +342,8 @@ def report_full_disk(what: str, folder: Path) -> Iterator[None]:
             whole = any(folder.glob(f"**/{_FOLDER}/{_PREFIX}*/{STATE}"))
             kept = "the last good checkpoint is intact" if whole else "there is no checkpoint yet, so training will start over"
             raise DiskFull(
-                _("the disk was full while {what} was written; {kept}", what=what, kept=kept), "make room, then resume the run"
+                _("the disk became full while {what} was written; {kept}", what=what, kept=kept),
+                "free some disk space, then resume the run",
             ) from error
         raise
 

@@ -76,7 +76,7 @@ def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev
     folds = plan_folds(spec, examples, dev)
     train_rows, held = (folds[0].train_rows, folds[0].held) if folds else hold_out(spec, examples, dev)[:2]
     if not len(train_rows):
-        raise StudioError("there are no rows to train on", "give a larger file")
+        raise StudioError("there are no rows to train on", "use a larger file")
     processes = Processes(encoder.device)
     with PeakMemory(processes.device) as memory:
         seconds_a_row, seconds_a_judged_row = _measure(spec, train_rows, held, encoder, processes)

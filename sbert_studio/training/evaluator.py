@@ -259,17 +259,17 @@ def hold_out(spec: TrainSpec, examples: Examples, dev: Examples | None) -> tuple
         why = uninformative_reason(dev)
         return examples, None if why else dev, why
     if examples.kind not in SCORED_KINDS:
-        return examples, None, "sentences without labels do not say how similar two of them are"
+        return examples, None, "unlabelled sentences do not indicate how similar two of them are"
     if not spec.dev_fraction:
         return examples, None, "no rows are held out"
     if spec.by_group and not examples.groups:
-        raise StudioError("a split by group was asked for, but no column holds groups", "choose the group column")
+        raise StudioError("a split by group was requested, but no column contains groups", "choose the group column")
     try:
         rest, held = split_examples(examples, spec.dev_fraction, spec.seed, groups=spec.by_group, stratify=stratify_option(spec))
     except StudioError as error:
         return examples, None, error.message
     if len(held) < 2 or not len(rest):
-        return examples, None, _("{examples} rows are too few to hold some out", examples=len(examples))
+        return examples, None, _("{examples} rows are too few to hold any out", examples=len(examples))
     why = uninformative_reason(held)
     return (examples, None, why) if why else (rest, held, "")
 

@@ -308,12 +308,14 @@ class TrackedExamples:
         filled = [(number, left, right) for number, left, right in named if left or right]
         for number, left, right in filled:
             if not (left and right):
-                raise StudioError(_("only one text of pinned pair {number} is there", number=number), "write the other one, or empty both")
+                raise StudioError(_("tracked pair {number} has only one text", number=number), "enter the other text, or clear both")
         if len(filled) > MAX_PAIRS:
-            raise StudioError(_("{filled} pairs are pinned", filled=len(filled)), _("pin at most {max_pairs}", max_pairs=MAX_PAIRS))
+            raise StudioError(
+                _("there are {filled} tracked pairs", filled=len(filled)), _("track at most {max_pairs}", max_pairs=MAX_PAIRS)
+            )
         if any(len(text) > MAX_CHARACTERS for text in (query.strip(), *(text for _, *both in filled for text in both))):
             raise StudioError(
-                _("a pinned text is longer than {max_characters} characters", max_characters=f"{MAX_CHARACTERS:,}"), "shorten it"
+                _("a tracked text is longer than {max_characters} characters", max_characters=f"{MAX_CHARACTERS:,}"), "shorten it"
             )
         found = cls(tuple((left, right) for _, left, right in filled), query.strip())
         return found if found.pairs or found.query else None

@@ -31,8 +31,8 @@ _SECONDS_BETWEEN = 90.0
 _MIN_INTERVAL_RATIO = 30  # minimum ratio of the time between two checkpoints to the time for writing one
 _SEEDS_DIFFER = 0.003  # typical difference between the held-out scores of two seeds
 _CHOICE_UNKNOWN = (
-    "an earlier version began this training and did not keep the resampled scores of its evaluations: "
-    "the interval of the gain leaves out that the checkpoint was chosen by the same rows"
+    "an earlier version started this run and did not store the resampled scores of its evaluations: the interval of "
+    "the gain does not account for the selection of the checkpoint on the same rows"
 )
 
 
@@ -304,6 +304,6 @@ def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, res
     state = read_state(path)
     if state.identity != identity:
         raise StudioError(
-            "the checkpoint is that of a run with other settings or other data", "start a new run, or resume with the same ones"
+            "the checkpoint belongs to a run with other settings or other data", "start a new run, or resume with the same ones"
         )
     return state

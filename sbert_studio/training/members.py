@@ -72,13 +72,13 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
     alone = spec.replace(folds=0, seeds=1)
     if spec.folds:
         if dev is not None:
-            raise StudioError("folds and a held-out file cannot be combined", "leave out one of the two")
+            raise StudioError("folds and a held-out file cannot be combined", "omit one of the two")
         return [member for place in range(spec.seeds) for member in _folds(alone.replace(seed=spec.seed + place), spec, examples)]
     train_rows, held, unjudged = hold_out(spec, examples, dev)
     if spec.seeds == 1:
         return [Member("second stage", alone, train_rows, held)]
     if held is None:
-        raise StudioError(_("several seeds cannot be compared without scores: {unjudged}", unjudged=unjudged), "give a held-out file")
+        raise StudioError(_("several seeds cannot be compared without scores: {unjudged}", unjudged=unjudged), "use a held-out file")
     return [
         Member(_("seed {seed}", seed=seed), alone.replace(seed=seed), train_rows, held) for seed in range(spec.seed, spec.seed + spec.seeds)
     ]
@@ -114,7 +114,7 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
         if asked:
             raise StudioError(
                 "judge=folds cannot be combined with a held-out file, a first stage, several seeds, folds or a held-out share of 0",
-                "leave one of the two out",
+                "omit one of the two",
             )
         return []
     few = _FEW_LABELLED_TEXTS if examples.kind == "labelled_texts" else _FEW_ROWS
@@ -122,7 +122,7 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
         return []
     try:
         if examples.kind not in SCORED_KINDS:
-            raise StudioError(hold_out(spec, examples, None)[2], "leave out judge=folds")
+            raise StudioError(hold_out(spec, examples, None)[2], "omit judge=folds")
         found = _separable_folds(spec, examples)
     except StudioError:
         if asked:
@@ -147,7 +147,7 @@ def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
                 return found
     if refused is not None and not found:
         raise refused
-    raise StudioError("one label is so rare that there are no two folds with rows of both", "give more rows of it, or choose judge=split")
+    raise StudioError("one label is so rare that no two folds can have rows of both", "add rows with it, or choose judge=split")
 
 
 def _started_with_split(folder: Path) -> bool:

@@ -62,7 +62,7 @@ def require_no_prompt(spec: TrainSpec) -> None:
         StudioError: a prompt was specified.
     """
     if spec.prompt:
-        raise StudioError("a cross-encoder takes no prompts", "leave the prompt out, or choose another architecture")
+        raise StudioError("a cross-encoder does not support prompts", "omit the prompt, or choose another architecture")
 
 
 _ROWS = 10_000

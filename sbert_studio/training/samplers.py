@@ -176,7 +176,7 @@ def require_two_classes(batch_size: int) -> None:
                 batch_size=batch_size,
             ),
             _(
-                "choose a batch size of {min_class_batch} or more; a small micro_batch keeps the memory low",
+                "choose a batch size of {min_class_batch} or more; a small micro_batch keeps memory low",
                 min_class_batch=MIN_CLASS_BATCH,
             ),
         )

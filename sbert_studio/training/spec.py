@@ -58,18 +58,18 @@ class TrainSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = setting(DEFAULT_MODEL, "The model to start from: a bundled name, a run, a folder or a hub id.")
-    loss: str = setting("auto", "The loss; auto chooses one by the kind of examples.")
+    model: str = setting(DEFAULT_MODEL, "Base model: a bundled name, a run, a folder or a hub id.")
+    loss: str = setting("auto", "The loss; auto chooses one for the kind of examples.")
     architecture: str = setting(
         "siamese",
-        "siamese compares the vectors of two texts; cross reads both together (slower, more accurate, for "
-        "re-ranking); poly compares several vectors of the first with one of the second (re-ranking nearly as "
-        "fast as search).",
+        "siamese compares the vectors of two texts; cross encodes both jointly (slower, more accurate, for "
+        "re-ranking); poly compares several vectors of the first with one of the second (re-ranking nearly as fast as "
+        "search).",
         choices=("siamese", "cross", "poly"),
     )
-    codes: int = setting(16, "How many vectors a poly-encoder makes of a query.", min=1, max=512, step=1)
+    codes: int = setting(16, "Number of vectors per query in a poly-encoder.", min=1, max=512, step=1)
     head: str = setting(
-        "linear", "What a cross-encoder scores by: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
+        "linear", "Scoring head of a cross-encoder: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
     )
     method: str = setting("full", "Train all weights, or small low-rank adapters added to them.", choices=("full", "lora"))
     epochs: float = setting(DEFAULT_EPOCHS, "How often each row is seen.", min=0.01, max=1000, step=0.5)
@@ -80,51 +80,51 @@ class TrainSpec(BaseModel):
         max=20,
         step=1,
     )
-    batch_size: int = setting(32, "Rows a step.", min=1, max=65536, step=1)
-    learning_rate: float = setting(5e-5, "The highest learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
+    batch_size: int = setting(32, "Rows per step.", min=1, max=65536, step=1)
+    learning_rate: float = setting(5e-5, "Maximum learning rate, reached after the warm-up.", min=0, max=1, step=1e-6)
     warmup_ratio: float = setting(0.1, "Share of all steps over which the learning rate rises from 0.", min=0, max=1, step=0.01)
     weight_decay: float = setting(0.01, "Decoupled weight decay; not applied to biases and normalization layers.", min=0, max=1, step=0.01)
     max_grad_norm: float = setting(1.0, "Gradients with a larger norm are clipped to this value; 0: no clipping.", min=0, max=1e6, step=0.1)
-    seed: int = setting(12, "Decides the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
+    seed: int = setting(12, "Determines the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
     precision: str = setting(
-        "auto", "Arithmetic of the forward pass; auto is bfloat16 where the device is fast at it.", choices=("auto", "float32", "bfloat16")
+        "auto", "Precision of the forward pass; auto is bfloat16 if the device is fast at it.", choices=("auto", "float32", "bfloat16")
     )
     max_length: int = setting(
         0, "Maximum text length in tokens; longer texts are truncated. 0: the model's own.", min=0, max=131072, step=1
     )
     micro_batch: int = setting(
-        0, "Rows per forward pass; gradients are accumulated to a batch. 0: the whole batch at once.", min=0, max=65536
+        0, "Rows per forward pass; gradients are accumulated over a batch. 0: the whole batch at once.", min=0, max=65536
     )
     lora_r: int = setting(16, "Rank of the adapters.", min=1, max=1024, step=1)
     lora_alpha: int = setting(32, "Scale of the adapters; their output is multiplied by alpha / r.", min=1, max=4096, step=1)
     lora_dropout: float = setting(0.05, "Dropout on the adapters' input.", min=0, max=0.95, step=0.01)
     prompt: str = setting(
         "",
-        "Text put before every text, none, or a JSON object of prompts by name (query, document, default), saved with the model; empty "
-        "puts the model's own prompt for queries, documents or comparisons before each column.",
+        "Text prepended to every text, none, or a JSON object of prompts by name (query, document, default), saved "
+        "with the model; empty uses the model's own prompt for queries, documents or comparisons in each column.",
     )
     pooling: str = setting(
         "",
         "Pooling of the token vectors; empty: the model's own.",
         choices=("", "mean", "cls", "max", "last", "weighted_mean"),
     )
-    projection: int = setting(0, "Width of a Dense layer put on the pooled vector; 0 adds none.", min=0, max=65536, step=1)
-    activation: str = setting("gelu", "What follows that layer; identity leaves it linear.", choices=("gelu", "tanh", "identity"))
+    projection: int = setting(0, "Width of a Dense layer after the pooling; 0 adds none.", min=0, max=65536, step=1)
+    activation: str = setting("gelu", "Activation of that layer; identity leaves it linear.", choices=("gelu", "tanh", "identity"))
     recurrent: str = setting(
         "",
-        "A new network that reads a table's words in their order; empty leaves the model as it is.",
+        "A new network over the word vectors, in order; empty leaves the model unchanged.",
         choices=("", "rnn", "lstm", "gru"),
     )
     hidden: int = setting(256, "Width of that network's state.", min=1, max=8192, step=1)
-    bidirectional: bool = setting(False, "Add a second network that reads the text backwards.")
+    bidirectional: bool = setting(False, "Add a second network that reads the text backward.")
     learn_words: bool = setting(False, "Also train the word vectors; off freezes them.")
     matryoshka: str = setting("", "Smaller embedding sizes to train as well, such as 256,128,64; empty: the full size only.")
-    dropout: float = setting(-1.0, "Dropout of the backbone while training; -1 leaves it as the model has it.", min=-1, max=0.95, step=0.01)
-    gradient_checkpointing: bool = setting(False, "Compute activations twice instead of keeping them: slower, in less memory.")
-    dev_fraction: float = setting(0.1, "Share of the rows held out for evaluation if no held-out file is given.", min=0, max=0.9, step=0.01)
+    dropout: float = setting(-1.0, "Dropout of the backbone during training; -1 keeps the model's own.", min=-1, max=0.95, step=0.01)
+    gradient_checkpointing: bool = setting(False, "Recompute activations instead of storing them: slower, but needs less memory.")
+    dev_fraction: float = setting(0.1, "Share of rows held out for evaluation if there is no held-out file.", min=0, max=0.9, step=0.01)
     by_group: bool = setting(False, "Keep all rows of a group on one side of every split: train on some topics, evaluate on others.")
     stratify: str = setting(
-        "auto", "Keep classes in proportion on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
+        "auto", "Keep class proportions on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
     )
     judge: str = setting(
         "auto",
@@ -139,13 +139,13 @@ class TrainSpec(BaseModel):
     )
     accept_alarm: str = setting(
         "",
-        "Continue a run that was stopped by an alarm, even though the rows contradict the model or general quality drops.",
+        "Continue a run that was stopped by an alarm, even though the rows contradict the model or general quality decreases.",
         choices=("", "below_chance", "general", "both"),
     )
     folds: int = setting(0, "Number of cross-validation folds; 0 for a single split.", min=0, max=100)
     seeds: int = setting(1, "Number of runs with different seeds, to measure random variation.", min=1, max=100, step=1)
     evaluations_per_epoch: int = setting(1, "Evaluations on the held-out rows per epoch.", min=1, max=1000, step=1)
-    checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every minute and a half.", min=0, max=10**9, step=1)
+    checkpoint_every: int = setting(0, "Steps between checkpoints; 0 writes one about every 90 seconds.", min=0, max=10**9, step=1)
     loss_params: Mapping[str, Any] = {}
     first: Mapping[str, Any] = {}
 
@@ -157,10 +157,10 @@ class TrainSpec(BaseModel):
         if first := found.get("first"):
             found["first"] = cls.from_json(first).to_json()
         if found.get("folds") == 1:
-            raise StudioError("one fold is no cross-validation", "choose 2 or more, or 0 for a single split")
+            raise StudioError("one fold is not a cross-validation", "choose 2 or more, or 0 for a single split")
         if -1 < found.get("dropout", -1) < 0:
             raise StudioError(
-                _("dropout is {dropout}", dropout=f"{found['dropout']:g}"), "choose -1 (as the model has it) or a value from 0 to 0.95"
+                _("dropout is {dropout}", dropout=f"{found['dropout']:g}"), "choose -1 (the model's own) or a value from 0 to 0.95"
             )
         _parse_widths(found.get("matryoshka", ""))
         return found
@@ -209,9 +209,7 @@ class TrainSpec(BaseModel):
 def _parse_widths(matryoshka: str) -> tuple[int, ...]:
     parts = [part.strip() for part in matryoshka.split(",") if part.strip()]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise StudioError(
-            _("matryoshka is {matryoshka}", matryoshka=repr(matryoshka)), "write whole numbers with commas between them, such as 256,128,64"
-        )
+        raise StudioError(_("matryoshka is {matryoshka}", matryoshka=repr(matryoshka)), "use comma-separated integers, such as 256,128,64")
     return tuple(int(part) for part in parts)
 
 
@@ -234,8 +232,8 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
         name = {"scored_pairs": "mse", "labelled_pairs": binary}.get(kind, "")
     elif architecture == "poly" and name == "softmax":
         raise StudioError(
-            _("the labels {labels} have no order that the score of a poly-encoder could follow", labels=", ".join(labels[:6])),
-            "choose the architecture cross, which learns classes, or say the order of the labels",
+            _("the labels {labels} have no order for the score of a poly-encoder", labels=", ".join(labels[:6])),
+            "choose the architecture cross, which learns classes, or specify the order of the labels",
         )
     if name not in losses_of(architecture):
         scored = "choose the architecture siamese, or give each pair a score or a label"

@@ -54,7 +54,7 @@ class Processes:
         if self.count > 1:
             return _("{count} processes train together, each on its share of every batch", count=self.count)
         if is_launched_alone():
-            return "accelerate started one process only, as it does on a CPU; give it --multi_gpu, there too, or use torchrun"
+            return "accelerate started only one process, which it does on a CPU; use --multi_gpu even there, or use torchrun"
         return ""
 
     def wait(self) -> None:
@@ -176,10 +176,10 @@ class GradientSteps:
             if torch.cuda.is_available():
                 torch.cuda.empty_cache()
             if self.micro_batch <= 1:
-                raise StudioError("memory does not hold a single row", "choose a smaller max_length, LoRA, or a smaller model")
+                raise StudioError("there is not enough memory for a single row", "choose a smaller max_length, LoRA, or a smaller model")
             self.micro_batch = (min(self.micro_batch, len(batch)) + 1) // 2
             notice = _(
-                "memory ran out at step {step}; {micro_batch} rows are now computed at a time, with the same result",
+                "memory ran out at step {step}; from now on, {micro_batch} rows are computed at a time, with the same result",
                 step=step + 1,
                 micro_batch=self.micro_batch,
             )

@@ -150,7 +150,7 @@ def train(
     spec, assignment = resolve_loss(spec, examples), assignment or Assignment()
     train_rows, held, unjudged = hold_out(spec, examples, dev)
     if not len(train_rows):
-        raise StudioError("there are no rows to train on", "give a larger file")
+        raise StudioError("there are no rows to train on", "use a larger file")
     identity = run_identity(spec, train_rows, held)
     marks = EvaluationLog(folder) if assignment.judges else None
     checkpoints = Checkpoints(folder, keeps_best=marks is None)

@@ -134,7 +134,7 @@ class _Trials:
             known = find_leaks(first, held)
             if known.any():
                 self.trainer.emit(
-                    Notice(_("{known} rows of the first stage hold a held-out text and are left out", known=f"{int(known.sum()):,}"))
+                    Notice(_("{known} rows of the first stage contain a held-out text and are skipped", known=f"{int(known.sum()):,}"))
                 )
                 first = first.take((~known).nonzero()[0])
         return first

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
-TAGLINE = "Explore sentences, and fine-tune the model that compares them."
+TAGLINE = "Explore texts, and fine-tune sentence embedding models."
 _CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
 _MAX_SESSIONS = 1000
 # Gradio 6.31 announces the end of an event with a key that has no translation, and would show the key.
@@ -224,7 +224,7 @@ def _device(studio: Studio) -> dict[str, str]:
     if device.type == "mps":
         return {"device": "Apple GPU", "device_title": "Models run on the Apple GPU"}
     threads = torch.get_num_threads()
-    return {"device": "CPU", "device_title": _("Models run on the processor, {threads} threads", threads=threads)}
+    return {"device": "CPU", "device_title": _("Models run on the CPU, {threads} threads", threads=threads)}
 
 
 def _warm_up(studio: Studio) -> None:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .panel import Selection
 
 _USE_HUB = _(
-    "Type {multilingual_hub_id} above, a model of the Hugging Face Hub for many languages, where the machine can reach the Hub.",
+    "Type {multilingual_hub_id} above, a multilingual model of the Hugging Face Hub, if this machine can reach the Hub.",
     multilingual_hub_id=MULTILINGUAL_HUB_ID,
 )
-_TRAIN_STATIC = "Word vectors made from these texts themselves know their words: a minute in the Models tab."
+_TRAIN_STATIC = "Word vectors trained on these texts know their words; this takes a minute in the Models tab."
 
 
 def banner_view(page: Page, header: Header, language: str = "en") -> Value | None:
@@ -43,7 +43,7 @@ def use_offered_model(page: Page, owner: object, selection: Selection) -> ModelC
     choices, name = page.model_choices(owner), selection.item
     usual = (page.studio.settings.default_model, page.studio.languages.multilingual)
     if not isinstance(name, str) or name not in {*usual, *(known for _, known in choices)}:
-        raise StudioError("this model is no longer there", "choose another one in the header")
+        raise StudioError("this model no longer exists", "choose another one in the header")
     return ModelChoice(props(choices=choices, value=name), name)
 
 
@@ -129,8 +129,8 @@ def _nothing_stored(page: Page) -> Value | None:
         return None
     link = {"words": "Duplicate this Space", "href": settings.duplicate_url}
     return {
-        "text": "This Space stores nothing: files, runs and models are deleted when it sleeps or is rebuilt.",
-        "advice": ["Download a fine-tuned model or push it to the Hub before you leave. A Space of your own can have persistent storage."],
+        "text": "This Space has no persistent storage: files, runs and models are deleted when it sleeps or is rebuilt.",
+        "advice": ["Download a fine-tuned model or push it to the Hub before you leave. You can add persistent storage to your own Space."],
         "models": [],
         "hide": True,
         "link": link if settings.duplicate_url else None,

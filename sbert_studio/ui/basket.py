@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 MAX_PAIRS = 2_000
 VERDICTS = {"together": True, "apart": False}
 """Action of a thumb → whether the texts are similar."""
-NOT_SAVED = "The disk is full: these pairs last until the app is closed. Download them."
-DAMAGED = "The saved pairs can no longer be read. Their file was set aside, and this basket starts empty."
+NOT_SAVED = "The disk is full: these pairs will be lost when the app is closed. Download them."
+DAMAGED = "The saved pairs can no longer be read. Their file was renamed, and this basket starts empty."
 _MAX_CHARACTERS, _MAX_SOURCE = 4_000, 60  # maximum length of a text and of a source
 _MAX_UNDO = 30
 _MAX_LISTED = 300
@@ -97,15 +97,15 @@ class Basket:
         merged = tuple({**{pair.id: pair for pair in self.pairs}, **new}.values())
         if len(merged) > MAX_PAIRS:
             raise StudioError(
-                _("the basket holds {self} pairs and takes {max_pairs} at most", self=f"{len(self):,}", max_pairs=f"{MAX_PAIRS:,}"),
-                "download it, or remove some, before you add more",
+                _("the basket contains {self} pairs; the maximum is {max_pairs}", self=f"{len(self):,}", max_pairs=f"{MAX_PAIRS:,}"),
+                "download it, or remove some before you add more",
             )
         return self._changed(merged)
 
     def toggle(self, pair: LabelledPair) -> Basket:
         """Add a pair, or remove it if it already has this label, so that a second click undoes the first."""
         if not pair.is_informative:
-            raise StudioError("both texts are the same", "choose two that differ")
+            raise StudioError("both texts are the same", "choose two different texts")
         known = self.find(pair.id)
         return self.remove(pair.id) if known is not None and known.together == pair.together else self.add([pair])
 
@@ -119,7 +119,7 @@ class Basket:
             return self
         edited = _truncated(replace(known, a=a, b=b))
         if not edited.is_informative:
-            raise StudioError("a pair needs two texts that differ", "write both, or remove the pair")
+            raise StudioError("a pair needs two different texts", "enter both, or remove the pair")
         others = (pair for pair in self.pairs if pair.id == pair_id or pair.id != edited.id)
         return self._changed(tuple(edited if pair.id == pair_id else pair for pair in others))
 
@@ -247,10 +247,10 @@ def add_pairs(page: Page, owner: object, pairs: Sequence[LabelledPair]) -> int:
     """Add pairs to the visitor's basket and return a new value of ``page.basket_version``, so that each click counts as a change."""
     informative = [pair for pair in pairs if pair.is_informative]
     if not informative:
-        raise StudioError("there is no pair of two different texts among them", "choose at least two texts that differ")
+        raise StudioError("there is no pair of two different texts among them", "choose at least two different texts")
     basket = page.baskets.change(page.visitor(owner), lambda basket: basket.add(informative))
     message = _(
-        "{pairs} added; the basket holds {basket}. Open it by “Pairs” at the top.",
+        "{pairs} added; the basket contains {basket}. Open it with “Pairs” at the top.",
         pairs=count(len(informative), "pair"),
         basket=f"{len(basket):,}",
     )
@@ -314,7 +314,7 @@ def train_on_basket(page: Page, owner: object) -> TrainingTable:
     columns, labels = basket.columns(), {pair.together for pair in basket.pairs}
     if labels == {False}:
         raise StudioError(
-            "no pair in the basket belongs together", "add some that do: from “apart” alone a model learns to push everything apart"
+            "the basket contains no similar pairs", "add some: from dissimilar pairs alone, a model only learns to push everything apart"
         )
     return make_training_table(page, _FILE_NAME, {name: cells for name, cells in columns.items() if name != "label" or len(labels) > 1})
 
@@ -334,7 +334,7 @@ def suggest_pairs(
     labelled = [(pair.a, pair.b, pair.together) for pair in page.baskets.of(page.visitor(owner)).pairs]
     first = model or page.studio.settings.default_model
     second = other_model if other_model and other_model != first else None
-    report = progress_callback(progress, "Looking for pairs worth labelling")
+    report = progress_callback(progress, "Finding pairs worth labelling")
     found = page.studio.similarity.suggest_pairs(selected.corpus, model, second, labelled=labelled, progress=report)
     if found.line is None:
         reason = _(
@@ -349,7 +349,7 @@ def suggest_pairs(
             line=f"{found.line:.2f}",
         )
     name = selected.corpus.name
-    note = _("From {name}. {reason} A thumb puts a pair into the basket.", name=name, reason=reason)
+    note = _("From {name}. {reason} Click a thumb to add a pair to the basket.", name=name, reason=reason)
     pairs = [{"a": a, "b": b, "cosine": cosine} for a, b, cosine in found.pairs]
     return SuggestionsView(
         found, to_plain({"pairs": pairs, "note": note if pairs else _("No more pairs to suggest from {name}.", name=name)})

@@ -57,7 +57,7 @@ def find_sample(sample_id: object, *kinds: str) -> Sample | None:
     return next((sample for sample in samples_of(*kinds) if sample.id == sample_id), None)
 
 
-def sample_picker(samples: Sequence[Sample], elem_id: str, label: str = "Or try one of ours") -> gr.HTML:
+def sample_picker(samples: Sequence[Sample], elem_id: str, label: str = "Or try a sample") -> gr.HTML:
     """Draw a small button for each sample, those in the page's language first. A click is a ``select`` event with the sample's id."""
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
@@ -122,9 +122,9 @@ def hub_token(page: Page, signed_in: str | None) -> str:
     if signed_in:
         return signed_in
     if page.shared and not page.studio.settings.sign_in:
-        raise StudioError("nobody can sign in with Hugging Face here", "download the zip, and upload its content yourself")
+        raise StudioError("signing in with Hugging Face is not available here", "download the zip, and upload its content yourself")
     if page.shared:
-        raise StudioError("you are not signed in", "sign in with Hugging Face first, by the button beside this one")
+        raise StudioError("you are not signed in", "sign in with Hugging Face first, using the button next to this one")
     from huggingface_hub import get_token
 
     token = get_token()
@@ -147,7 +147,7 @@ def push_model(
         model.id for model in page.studio.static_embeddings.list_models(visitor)
     }
     if pushed_model not in own:
-        raise StudioError("this model is not yours, or is no longer here", "choose one of yours")
+        raise StudioError("this model is not yours, or no longer exists", "choose one of your models")
 
     def begin(phase: str) -> None:
         if progress is not None:
@@ -170,7 +170,7 @@ class PushPanel:
             self.repository = gr.Textbox(
                 label="Repository", placeholder="my-name/my-model", info="Created if it does not exist.", elem_id=f"{prefix}-repository"
             )
-            self.private = gr.Checkbox(True, label="Private: only you see it", elem_id=f"{prefix}-private")
+            self.private = gr.Checkbox(True, label="Private: only visible to you", elem_id=f"{prefix}-private")
             with gr.Row(elem_classes=["sb-buttons"]):
                 if page.studio.settings.sign_in:
                     gr.LoginButton(size="sm", elem_id=f"{prefix}-sign-in")
@@ -223,7 +223,7 @@ def _has_slider(field: Field) -> bool:
 
 def describe_control(field: Field, *, name: str = "", **properties: object) -> Value:
     """Return an item of a form that edits a field; ``name`` and ``properties`` override the field's own."""
-    blank = _BLANK.get(field.name, "as the model has it")
+    blank = _BLANK.get(field.name, "the model's own")
     choices = [[choice or blank, choice] for choice in field.choices]
     words = field.name.replace("_", " ")
     item = {"name": name or field.name, "label": capitalize(words), "info": field.help, "choices": choices, **properties}

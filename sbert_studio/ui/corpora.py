@@ -84,7 +84,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
             self._files.touch(self._visitor(owner), file.id, corpus.column)
             return self._put_with_edits(owner, replace(corpus, id=name))
         if name.removeprefix(SAMPLE) not in {item.id for item in samples_of(CORPUS)}:
-            raise StudioError("there is no such sample", "choose one of the list")
+            raise StudioError("this sample does not exist", "choose one from the list")
         return self._put_with_edits(owner, self.sample(name.removeprefix(SAMPLE)))
 
     def open_file(
@@ -93,7 +93,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         corpus = self.read(path, column, name, progress)
         file = self._files.save(self._visitor(owner), path, corpus.corpus.name, corpus.column)
         if file is None:
-            notify_info("There is no room to keep this file: after a reload you will have to choose it again.", duration=8)
+            notify_info("There is not enough space to store this file: after a reload you will have to upload it again.", duration=8)
         return self._put_with_edits(owner, corpus if file is None else replace(corpus, path=file.path, id=f"{FILE}{file.id}"))
 
     def open_column(self, owner: object, corpus: SelectedCorpus, column: str) -> str:
@@ -115,12 +115,12 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
     def save_map(self, owner: object, drawn: DrawnMap) -> None:
         """Save the edits of a map for the visitor's next visit; if that fails, warn once."""
-        reason = "What you do on this map lasts until the page is closed: download what you want to keep."
+        reason = "Changes to this map are lost when the page is closed: download what you want to keep."
         try:
             saved = map_edits.save_edits(self._files, self._visitor(owner), drawn)
         except EditConflictError:
             saved = False
-            reason = "This map was changed in another tab. What is done here is not kept: reload the page to go on from there."
+            reason = "This map was changed in another tab. Changes made here are not saved: reload the page to continue from there."
         place = (session_id(), drawn.chosen.id or drawn.corpus.name)
         if not saved and place not in self._unsaved_maps:
             notify_info(reason, duration=8)
@@ -129,7 +129,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
     def discard_map_edits(self, owner: object, key: str | None) -> str:
         _, corpus = self.current(key)
         if not corpus.id:
-            raise StudioError("this corpus is not that of a file", "choose the file once more")
+            raise StudioError("this corpus does not belong to a file", "upload the file again")
         map_edits.delete_edits(self._files, self._visitor(owner), corpus)
         return self.open(owner, corpus.id) if corpus.id.startswith(FILE) else self.open_column(owner, corpus, corpus.column)
 
@@ -170,7 +170,7 @@ def delete_file(page: Page, corpus: str, owner: object, language: str = "en") ->
     selected = page.corpora.get(corpus)
     page.files.remove(page.visitor(owner), selected.id.removeprefix(FILE))
     page.corpora.remove(corpus)
-    notify_info("Your file is deleted here.", duration=6, title=html.escape(selected.corpus.name))
+    notify_info("Your file was deleted here.", duration=6, title=html.escape(selected.corpus.name))
     return page.corpora.put(page.corpora.sample(language=language))
 
 
@@ -224,7 +224,7 @@ def corpus_picker(page: Page, elem_id: str) -> gr.State:
 
     All selectors show the same choice. ``elem_id`` is the prefix of the ids, and the task that a Cancel button stops.
     """
-    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They stay here for your next visit.", f"{elem_id}-file")
+    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They are stored here for your next visit.", f"{elem_id}-file")
     samples = sample_picker(samples_of(CORPUS), elem_id)
     column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column", elem_classes=["sb-data"])
     summary = view("facts", elem_id=f"{elem_id}-summary")

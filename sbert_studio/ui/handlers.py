@@ -30,7 +30,7 @@ R = TypeVar("R")
 # Before 3 seconds and 5 % of the work, an estimate of the remaining time would be a guess.
 _MIN_SECONDS, _MIN_SHARE = 3.0, 0.05
 _MAX_SECONDS = 100  # longer estimates are in minutes
-_TITLE = _("That did not work")
+_TITLE = _("Something went wrong")
 _UNEXPECTED = _("Something went wrong on our side; it has been logged. Please try again.")
 
 

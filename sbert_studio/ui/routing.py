@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 2_000
 OWN_FILE = "own"
 """Temporary value of the corpus selector when the visitor wants to upload a file."""
-_OWN_CHOICE = ("A file of your own…", OWN_FILE)
+_OWN_CHOICE = ("Upload a file…", OWN_FILE)
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
 _FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}

@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 LIVE = ("queued", "running")
-NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start training; loss and scores are drawn here as they arrive.")
+NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start training; loss and scores will appear here.")
 _MAX_POINTS = 1200
 _SMOOTHING = 0.9
 _MAX_NOTES = 4
 _POINT_EVENTS = ("step", "pinned")  # events with points of the training curves
 _PROGRESS_EVENTS = ("started", "step", "evaluated", "phase", "part", "partended", "finished", "stopped", "asks", "failed")
 _LOADING = "loading the rows and the model"
-_STOPPING = "Stopping… The run ends after the current step; what was done so far is saved."
+_STOPPING = "Stopping… The run ends after the current step; progress is saved."
 _NOT_EVALUATED = (
-    "no rows were held out, so it is unknown whether the model got better: "
-    "add more rows, or choose your own validation file, and train again"
+    "no rows were held out, so it is unknown whether the model improved: add more rows, or choose your own validation file, and train again"
 )
 _MINUS = re.compile(r"(?<!\w)-(?=\d)")
 _STATUS = {
@@ -262,10 +261,10 @@ def use_model(page: Page, chosen: str, owner: object) -> ModelChoice:
     title = next((title for title, name in choices if name == chosen), None)
     if title is None and chosen in page.model_titles(owner, "pairs"):
         raise StudioError(
-            "this model reads pairs, so it cannot embed single texts", "choose it in the Search tab, to re-rank hits, or in Evaluate"
+            "this model scores pairs, so it cannot embed single texts", "choose it in the Search tab, to re-rank hits, or in Evaluate"
         )
     if title is None:
-        raise StudioError("this model is no longer there", "choose another one")
+        raise StudioError("this model no longer exists", "choose another one")
     notify_info(_("{title} is now used in every tab.", title=html.escape(title)), title="Model selected")
     return ModelChoice(props(choices=choices, value=chosen), chosen)
 

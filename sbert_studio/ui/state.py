@@ -191,7 +191,7 @@ def base_model(page: Page, model: str | None) -> str:
 
 def compare_with_base(page: Page, chosen: str | None) -> ModelPair:
     if not chosen:
-        raise StudioError("there is no model to compare yet", "wait until the training has ended")
+        raise StudioError("there is no model to compare yet", "wait until training has finished")
     return ModelPair(base_model(page, chosen), chosen)
 
 

@@ -86,7 +86,7 @@ def poll_tasks(page: Page, request: object, *, stop: bool = False) -> Value:
         return {"error": error.message}
     except Exception:
         log.exception("the list of tasks could not be read")
-        return {"error": "the tasks cannot be read now"}
+        return {"error": "the tasks cannot be read at the moment"}
 
 
 def list_tasks(page: Page, session: str, owner: object, known: Collection[str] = ()) -> list[Value]:
@@ -140,7 +140,7 @@ def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
         return None
     message = join(" ", (to_sentence(part) for part in (job.message, job.hint) if part))
     if job.stopping:
-        message = "Stopping after the current step; nothing of it is saved."
+        message = "Stopping after the current step; no result is saved."
     phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
     same = {name: getattr(job, name) for name in ("title", "status", "unit", "done", "total", "rate", "left", "seconds")}
     shown = {"what": what, "badge": _JOB_STATUS.get(job.status, job.status), "live": job.active, "phase": phase, "message": message}
@@ -172,7 +172,9 @@ def _task_entry(task: PageTask) -> Value:
 
 def _job_entry(page: Page, job: JobView, tab: str, done: str) -> Value:
     rate = (
-        _("{rate} {unit} a second", rate=format_rate(job.rate), unit=job.unit) if job.status == "running" and job.rate and job.unit else ""
+        _("{rate} {unit} per second", rate=format_rate(job.rate), unit=job.unit)
+        if job.status == "running" and job.rate and job.unit
+        else ""
     )
     entry = {"id": job.id, "title": job.title, "tab": tab, "rate": rate, "done": done, "stopping": job.stopping}
     return entry | _progress(job, job.unit) | {"theirs": [page.model_title(model) for model in getattr(job.about, "models", ())]}
@@ -204,7 +206,7 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
         "status": run.status,
         "phase": phase,
         "share": _share(done, total) if run.status == "running" else None,
-        "rate": _("{rate} rows a second", rate=format_rate(rate)) if rate else "",
+        "rate": _("{rate} rows per second", rate=format_rate(rate)) if rate else "",
         "left": last.get("seconds_left"),
         "seconds": run.seconds,
         "stopping": stopping,

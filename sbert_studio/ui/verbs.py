@@ -39,9 +39,9 @@ _MAX_MODELS = 6
 _PATHS = ("path", "model")  # fields of events that contain folders of this machine
 _PLACEHOLDER = "        overrides: what is known about the file.\n"
 _ARGUMENTS = """\
-        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it, as for the
-            arguments that follow.
-        columns: the text columns, separated by commas, in the order of their parts.
+        kind: scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences; empty to detect it; the same applies
+            to the following arguments.
+        columns: the text columns, comma-separated, in the order of their roles.
         target: the column of scores, labels or categories.
         group: the column of topics.
         scale: scores of the least and the most similar, such as 0-5, or 5-0.

@@ -169,7 +169,7 @@ def chosen_option(questions: Sequence[Question], place: object, hint: str) -> tu
         first, second = place
         if first < len(questions) and second < len(questions[first].options):
             return questions[first], questions[first].options[second]
-    raise StudioError("this question is no longer open", hint)
+    raise StudioError("this question was already answered", hint)
 
 
 def shorten(text: str, length: int = _MAX_CHARACTERS) -> str:

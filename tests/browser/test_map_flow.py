@@ -46,7 +46,7 @@ def test_texts_on_the_map_are_listed_found_labelled_removed_and_saved(app: App) 
 
 def list_what_a_lasso_encloses(app: App) -> None:
     app.map.scene.select_all()
-    app.map.scene.expect_list("48 chosen", 48)
+    app.map.scene.expect_list("48 selected", 48)
 
 
 def list_the_neighbours_of_a_point(app: App) -> None:
@@ -61,7 +61,7 @@ def list_the_neighbours_of_a_point(app: App) -> None:
     expect(tip).to_be_hidden()
     # Thumbs beside the neighbours, not beside the text itself; the first click puts the pair into the basket, the second takes it out.
     expect(scene.list.locator(".sb-thumbs")).to_have_count(12)
-    thumb = scene.items.nth(1).get_by_role("button", name="Belong together", exact=True)
+    thumb = scene.items.nth(1).get_by_role("button", name="Similar", exact=True)
     for pressed in ("true", "false"):
         thumb.click()
         expect(thumb).to_have_attribute("aria-pressed", pressed)
@@ -81,7 +81,7 @@ def walk_through_the_list_by_keyboard(app: App) -> None:
     back.click()
     scene.expect_neighbours()
     back.click()
-    scene.expect_list("48 chosen", 48)
+    scene.expect_list("48 selected", 48)
 
 
 def label_what_was_found_by_words(app: App) -> None:

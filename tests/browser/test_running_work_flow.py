@@ -98,7 +98,7 @@ def find_the_run_after_a_reload(app: App) -> None:
     tray.expect_live()
     expect_title(app, re.compile(rf"^\d+% {FIRST} – SBERT Studio$"))
     tray.open()
-    expect(tray.entry(FIRST)).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+[\s\S]*rows a second"))
+    expect(tray.entry(FIRST)).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+[\s\S]*rows per second"))
     tray.entry(FIRST).get_by_role("button", name=FIRST, exact=True).click()
     form.expect_run(FIRST, "running")
     expect(form.stop).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from .pages import App
 
 SAMPLE, MODEL = "bank_messages", "all-MiniLM-L6-v2"
-_TRAINS = 300_000  # milliseconds: a small processor reads five rows a second
+_TRAINS = 300_000  # milliseconds: a small processor reads five rows per second
 _GAIN = re.compile(r"of 100 new texts it now puts (\d+) in the right category instead of (\d+)")
 
 
@@ -33,7 +33,7 @@ def pin_texts(app: App) -> None:
     form.set("epochs", "1")
     form.set("pin-1a", "it got eaten by the machine")
     form.start()
-    expect(app.toast.filter(has_text="pinned pair 1")).to_be_visible()
+    expect(app.toast.filter(has_text="tracked pair 1")).to_be_visible()
     form.set("pin-1b", "my card did not come out again")
     form.at("#tune-pin-more").click()
     expect(form.at("#tune-pin-2a")).to_be_visible()

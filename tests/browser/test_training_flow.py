@@ -115,7 +115,7 @@ def choose_the_architecture(app: App) -> None:
     form.at("#tune-architecture label").filter(has_text="Cross-encoder").click()
     expect(head).to_be_visible()
     expect(pooling).to_be_hidden()
-    expect(form.at("#tune-reasons")).to_contain_text("reads both texts together")
+    expect(form.at("#tune-reasons")).to_contain_text("encodes both texts jointly")
     head.locator("label").filter(has_text="512 units").click()
     expect(form.command).to_contain_text("head=mlp")
 
@@ -128,7 +128,7 @@ def train_the_cross_encoder(app: App) -> None:
     form.expect_run(CROSS, "finished")
     expect(form.run).to_contain_text("Spearman")
     form.use_model()  # it has no vectors, so that most tabs cannot use it
-    expect(app.toast.filter(has_text="reads pairs")).to_be_visible()
+    expect(app.toast.filter(has_text="scores pairs")).to_be_visible()
     expect(app.model_name).to_have_value(DEFAULT)
 
 

@@ -244,7 +244,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--convert", "scored_to_labelled"], "need an output file"),
         (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"),
         (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
-        (["--fix", "--out", "pairs.csv"], "is the file that is read"),
+        (["--fix", "--out", "pairs.csv"], "is the input file"),
         (["--scale", "wide"], "is not a scale"),
         (["--scale", "5-5"], "is empty"),
         (["--kind", "quadruplets"], "is not a kind of examples"),
@@ -275,7 +275,7 @@ def test_columns_and_scale_are_chosen_by_hand(cli: Any, pairs: Path, tmp_path: P
     assert roles["note"] == "scores 0–10, divided by 10"
     run = ok(cli("train", odd, *options, *QUICK, "--json"))["run"]
     assert json.loads((home / "runs" / run / "roles.json").read_text(encoding="utf-8")) == roles
-    assert "its own columns" in refused(cli("train", "--resume", run, "--kind", "scored_pairs", "--json"))
+    assert "started with other columns" in refused(cli("train", "--resume", run, "--kind", "scored_pairs", "--json"))
 
 
 def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, tmp_path: Path) -> None:
@@ -456,7 +456,7 @@ def test_a_file_that_is_read_is_never_written_over(cli: Any, corpus: Path, pairs
     link = corpus.with_name("link.csv")
     link.symlink_to(corpus)
     for command in (["encode", corpus, "--out", link], ["map", corpus, "--out", corpus], ["similarity", "--pairs", pairs, "--out", pairs]):
-        assert "is the file that is read" in refused(cli(*command, "--json"))
+        assert "is the input file" in refused(cli(*command, "--json"))
     assert (corpus.read_bytes(), pairs.read_bytes()) == before
 
 
@@ -486,7 +486,7 @@ def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli:
     (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
     with no_file_above(2048):
         told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
-        assert told.startswith("error: the disk is full. hint: make room") and not (tmp_path / "words").exists()
+        assert told.startswith("error: the disk is full. hint: free some disk space") and not (tmp_path / "words").exists()
         assert "the disk is full" in refused(cli("encode", tmp_path / "notes.txt", "--out", tmp_path / "x.npy", "--json"))
 
 
@@ -651,8 +651,8 @@ def test_as_a_program_it_prints_its_version_and_leaves_with_the_exit_code(capsys
 
 
 def run_of(child: Child) -> str:
-    """Wait until a training process has evaluated the untuned model, and return the id of its run."""
-    found = wait_until(lambda: re.search(r"^run (run-\w+)[\s\S]*^untuned", child.err.read_text(), re.MULTILINE), 60, "the training began")
+    """Wait until a training process has evaluated the base model, and return the id of its run."""
+    found = wait_until(lambda: re.search(r"^run (run-\w+)[\s\S]*^base model", child.err.read_text(), re.MULTILINE), 60, "training began")
     return found[1]
 
 
@@ -747,8 +747,8 @@ def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_pa
     table = tmp_path / "table.txt"
     table.write_text("".join(f"{word} {place} {place * place} 1\n" for place, word in enumerate(["cat", "dog", "mat", "red"])))
     taken = ok(cli("fit", corpus, "--kind", table, "--out", tmp_path / "taken", "--common", "1", "--json"))
-    assert (taken["words"], taken["dim"]) == (4, 3) and "does not know" in taken["notes"][0]
-    assert "learned already" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
+    assert (taken["words"], taken["dim"]) == (4, 3) and "have no vector" in taken["notes"][0]
+    assert "already trained" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
     assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
     assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))
 
@@ -789,7 +789,7 @@ def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corp
     for wrong, words in (
         (["--loss", "softmax"], "softmax does not learn from scored pairs"),
         (["--model", tmp_path / "words", "--method", "lora"], "no layers for an adapter"),
-        (["--set", "recurrent=gur"], "nothing (leave it out), rnn, lstm, gru"),
+        (["--set", "recurrent=gur"], "nothing (omit it), rnn, lstm, gru"),
     ):
         for plan in ([], ["--plan"]):
             assert words in refused(cli("train", pairs, *wrong, *plan, "--json"))

@@ -268,14 +268,14 @@ def test_a_language_that_the_model_does_not_know_is_reported(text: str, language
     assert language in finding.message and finding.fix is None and "train anyway" in finding.message
     assert "choose intfloat/multilingual-e5-small from the Hugging Face Hub" in finding.message
     installed = diagnose(table, languages=["en"], multilingual="multilingual-e5-small")
-    assert "choose multilingual-e5-small, which reads many languages, or train anyway" in the(installed, "look like").message
+    assert "choose multilingual-e5-small, which supports many languages, or train anyway" in the(installed, "look like").message
     assert not mentions(diagnose(table), "look like")
 
 
 def test_a_few_rows_in_another_language_can_be_removed() -> None:
     texts = [f"一个男人在弹第{row}把吉他" if row % 10 < 3 else f"{A[row]} with the {row}" for row in range(N)]
     table = pairs(sentence1=texts, sentence2=[f"{text}!" for text in texts])
-    finding = the(diagnose(table, languages=["en"]), "another language than English")
+    finding = the(diagnose(table, languages=["en"]), "in a language other than English")
     assert "multilingual" in finding.message and len(finding.rows) == 36
     assert not mentions(diagnose(fixed(table, finding), languages=["en"]), "language")
 

@@ -51,9 +51,9 @@ def test_the_warning_about_languages_that_the_model_does_not_know(texts: list[st
     note = language_mismatch_note(count_languages(texts), known)
     assert note.startswith(beginning) and bool(note) == bool(beginning)
     if note:
-        assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub; on Linux, or a Mac" in note
+        assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub; on Linux or a Mac" in note
         installed = language_mismatch_note(count_languages(texts), known, available="multilingual-e5-small")
-        assert installed.endswith("Choose multilingual-e5-small, which reads many languages.")
+        assert installed.endswith("Choose multilingual-e5-small, which supports many languages.")
 
 
 @pytest.mark.parametrize(

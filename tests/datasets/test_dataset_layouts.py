@@ -76,7 +76,7 @@ def test_year_and_split_of_sts_are_in_the_names_of_files_and_folders(tmp_path: P
 
 def test_errors_of_sts_name_the_file_and_the_line(sts: Path) -> None:
     gold = write(sts / "STS.gs.MSRpar.txt", "4.750\n\nfive\n")
-    assert refusal(sts).startswith("STS.gs.MSRpar.txt, line 3, holds 'five'")
+    assert refusal(sts).startswith("STS.gs.MSRpar.txt, line 3, contains 'five'")
     write(gold, "4.750\n\n2\n3\n")
     assert re.search(r"STS\.gs\.MSRpar\.txt has 4 .+ STS\.input\.MSRpar\.txt has 3", refusal(sts))
     write(gold, "4.750\n\n2\n")
@@ -108,7 +108,7 @@ def test_sts_benchmark_keeps_its_quotation_marks_and_drops_its_sources(tmp_path:
         ('He said ""no"".', '"Yes," she said.', "3.2", "main-news", "headlines", "2013", "0002"),
     ]
     write(tmp_path / "sts-dev.csv", STSB + "main-news MSRpar 2012\n")
-    assert re.search(r"sts-dev.csv, line 4, has 1 cells .+ 7 ", refusal(tmp_path / "sts-dev.csv"))
+    assert re.search(r"sts-dev.csv, line 4, has 1 instead of 7 cells", refusal(tmp_path / "sts-dev.csv"))
     table = read_table(write(tmp_path / "whatever.tsv", STSB * 10))
     reading = infer_columns(table)
     assert len(table) == 30 and reading.roles.kind == "scored_pairs" and reading.roles.texts == ("sentence1", "sentence2")
@@ -160,7 +160,7 @@ def test_one_file_per_class(tmp_path: Path) -> None:
         assert dataset.account.reasons[0].why == "blank" and dataset.table.lines.tolist() == [1, 3, 4]
     assert [row[1] for row in rows(found[3])] == ["subjective", "subjective", "objective"]
     (tmp_path / "MR" / "rt-polarity.neg").unlink()
-    assert "rt-polarity.neg is missing beside rt-polarity.pos" in refusal(tmp_path / "MR" / "rt-polarity.pos")
+    assert "rt-polarity.neg is missing, but rt-polarity.pos" in refusal(tmp_path / "MR" / "rt-polarity.pos")
     path = write(tmp_path / "rt-polarity.pos", "a fine , fine film , really\n" * 30 + "a café , somewhere\n", "latin-1")
     table = read_table(path)
     assert (len(table), table.columns, table.doubts) == (31, ("text",), ()), "no comma is asked about"
@@ -176,7 +176,7 @@ def test_sentiment_has_two_or_five_classes(tmp_path: Path) -> None:
     dev = tmp_path / "binary" / "sentiment-dev"
     assert read_table(dev).columns == ("text", "label")
     write(dev, "a film\t1\na film 0\n")
-    assert refusal(dev).startswith("sentiment-dev, line 2, does not end in a tab")
+    assert refusal(dev).startswith("sentiment-dev, line 2, does not end with a tab")
 
 
 def test_question_types_precede_the_colon(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_question_types_precede_the_colon(tmp_path: Path) -> None:
     assert rows(found[0])[1] == ("Who was the café 's owner ?", "HUM", "HUM:ind")
     assert read_table(train).column("label") == ["DESC", "HUM", "NUM"]
     write(test, text + "How far ?\n")
-    assert refusal(test).startswith("TREC_10.label, line 4, does not begin")
+    assert refusal(test).startswith("TREC_10.label, line 4, does not start")
 
 
 MRPC = (
@@ -255,7 +255,7 @@ def test_inference_pairs_without_a_majority_label_are_skipped(tmp_path: Path) ->
         assert found.account.reasons[0].why == "no majority label"
     assert read_table(test).column("sentence1")[0] == 'A "man" eats.'
     write(train, lines[0] + '\n{"gold_label": "neu\n')
-    assert refusal(train).startswith("snli_1.0_train.jsonl, line 2, is no JSON object")
+    assert refusal(train).startswith("snli_1.0_train.jsonl, line 2, is not a JSON object")
 
 
 def test_other_folders_hold_no_dataset(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_transfer_sets_come_with_their_training_rows(downstream: Path) -> None:
     assert sizes == {"MR": [7, None, None], "MRPC": [4, 8, None], "SST2": [4, 10, 6], "TREC": [2, 6, None]}
     (downstream / "TREC/train_5500.label").unlink()
     assert "TREC" in find("SentEval", downstream)[1], "nothing to train on"
-    with pytest.raises(StudioError, match="TREC: the train split is missing"):
+    with pytest.raises(StudioError, match="there is a test split, but no train split"):
         find("TREC", downstream / "TREC")
 
 
@@ -157,7 +157,7 @@ def test_a_missing_test_split_is_named(downstream: Path, name: str, folder: str)
     for path in place.iterdir():
         if "train" not in path.name:
             path.unlink()
-    with pytest.raises(StudioError, match=f"no file of {name} was found in {place.name}: the test split is missing beside the train split"):
+    with pytest.raises(StudioError, match=f"no file of {name} was found in {place.name}: there is a train split, but no test split"):
         find(name, place)
 
 

@@ -147,7 +147,7 @@ def test_a_table_is_judged_text_by_text_and_large_ones_by_a_sample(encoder: Any,
     report = evaluate(encoder, rows, "categories")
     assert (report.task, report.rows) == ("categories", 31)
     assert report.scores["nearest_neighbour_accuracy"] == pytest.approx(30 / 31)
-    assert any("row 33" in note for note in report.notes) and any("only text of its category" in note for note in report.notes)
+    assert any("row 33" in note for note in report.notes) and any("the only ones in their category" in note for note in report.notes)
     monkeypatch.setattr(task, "_MAX_TEXTS", 10)
     small = evaluate(encoder, rows, "categories")
     assert small.rows == 10 and any("sample of 10 of the 31" in note for note in small.notes)

@@ -239,7 +239,7 @@ def test_topics_are_judged_each_by_itself(encoder) -> None:
     assert main_score(found) == ("mean_spearman", pytest.approx(wanted["mean"]["spearman"], abs=1e-6))
     scored = evaluate(Overlap(), table, "topics", roles=roles)  # type: ignore[arg-type]
     assert main_score(scored)[1] == pytest.approx(1)
-    with pytest.raises(StudioError, match="no column says which topic"):
+    with pytest.raises(StudioError, match="no column contains the topics"):
         evaluate(encoder, table.without_column("topic"), "topics")
 
 

@@ -156,11 +156,11 @@ def test_tasks_of_vectors_are_refused(task: str) -> None:
 
 
 def test_a_model_of_the_wrong_kind_or_other_classes_is_told_so() -> None:
-    with pytest.raises(StudioError, match="sorts pairs into classes"):
+    with pytest.raises(StudioError, match="classifies pairs"):
         evaluate(Words(("no", "yes")), scored())
-    with pytest.raises(StudioError, match="knows no classes"):
+    with pytest.raises(StudioError, match="has no classes"):
         evaluate(Words(), labelled("x", "y"), "classes")
-    with pytest.raises(StudioError, match="none of the model's classes"):
+    with pytest.raises(StudioError, match="not one of the model's classes"):
         evaluate(Words(("no", "yes")), labelled("x", "y"))
 
 

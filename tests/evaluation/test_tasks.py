@@ -180,7 +180,7 @@ def test_a_topic_without_a_difference_has_no_part_in_the_mean() -> None:
     gold = np.array([1.0, 2.0, 3.0, 2.0, 2.0])
     report = evaluate_by_group(gold, gold, ["a", "a", "a", "b", "b"]).scores
     assert report["silent"] == ["b"] and report["mean"]["pearson"] == pytest.approx(1)
-    with pytest.raises(StudioError, match="all gold scores are the same"):
+    with pytest.raises(StudioError, match="the gold scores are constant"):
         evaluate_by_group(gold, np.ones(5), ["a"] * 5)
 
 

@@ -67,7 +67,7 @@ def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LabelEdit((), "x"), "no text was chosen"),
+        (lambda: LabelEdit((), "x"), "no text was selected"),
         (lambda: LabelEdit((0,), " \n "), "a name has"),
         (lambda: LabelEdit((0,), "x" * 81), "a name has"),
         (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no text would be left"),

@@ -231,7 +231,7 @@ def test_modules_of_different_models_are_refused(catalog: Catalog, folder: Path,
     tiny_encoder("bert", EncoderConfig("cls+mean", True, 8)).save(tmp_path / "wide")
     shutil.rmtree(folder / "2_Dense")
     shutil.copytree(tmp_path / "wide" / "2_Dense", folder / "2_Dense")
-    with pytest.raises(StudioError, match="Dense reads vectors of"):
+    with pytest.raises(StudioError, match="Dense expects vectors of"):
         catalog.load(str(folder))
     FAMILY["weighted words"].make().save(tmp_path / "it")
     settings = tmp_path / "it" / "1_WordWeights" / "config.json"
@@ -277,18 +277,18 @@ def test_what_no_parameter_took_is_refused_only_where_it_is_a_weight_of_the_mode
     np.testing.assert_array_equal(load_folder(folder).encode(TEXTS), whole)
     for key in ("encoder.layer.1.attention.self.more.weight", "encoder.layer.7.output.dense.weight"):
         save_file({**weights, key: one}, folder / "model.safetensors")
-        with pytest.raises(StudioError, match="its settings omit"):
+        with pytest.raises(StudioError, match="its configuration omits"):
             load_folder(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"hidden_size": "32"}, "hidden_size is '32' in its config.json, not a whole number"),
-        ({"pad_token_id": "x"}, "pad_token_id is 'x' in its config.json, not a whole number"),
+        ({"hidden_size": "32"}, "hidden_size is '32' in its config.json, not an integer"),
+        ({"pad_token_id": "x"}, "pad_token_id is 'x' in its config.json, not an integer"),
         ({"layer_norm_eps": "x"}, "layer_norm_eps is 'x' in its config.json, not a number"),
         ({"vocab_size": 5}, r"word_embeddings.weight in .* is \d+ × 32, but 5 × 32 by its config.json"),
-        ({"hidden_act": "odd"}, "'odd' is not known here"),
+        ({"hidden_act": "odd"}, "'odd' is not supported"),
         ({"hidden_act": 7}, "cannot be read"),
         ({"num_hidden_layers": None}, ""),
         ({"model_type": "nothing"}, ""),

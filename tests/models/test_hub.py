@@ -63,7 +63,7 @@ def test_the_owner_sees_what_their_token_opens(server: HubServer, hub: Hub) -> N
 
 def test_nobody_known_sees_what_is_open_and_sends_no_token(server: HubServer, hub: Hub) -> None:
     assert hub.fetch("all/open", ANONYMOUS).is_dir()
-    for name, words in (("host/private", "no model"), ("visitor/private", "no model"), ("all/licensed", "licence")):
+    for name, words in (("host/private", "no model"), ("visitor/private", "no model"), ("all/licensed", "license")):
         with pytest.raises(StudioError, match=words) as caught:
             hub.fetch(name, ANONYMOUS)
         assert "sign in" in caught.value.hint
@@ -155,7 +155,7 @@ def test_a_model_too_large_is_refused_before_anything_is_fetched(server: HubServ
 def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: HubServer, tmp_path: Path) -> None:
     server.models["all/lies"] = Repository(large(tmp_path / "lies"), said={"model.safetensors": 10}, seconds=0.005)
     hub = Hub(tmp_path / "visitors", max_bytes=2 << 20)
-    with pytest.raises(StudioError, match=r"larger than the Hugging Face Hub says, and than the 2 MiB allowed"):
+    with pytest.raises(StudioError, match=r"larger than reported by the Hugging Face Hub, and exceeds the maximum of 2 MiB"):
         hub.fetch("all/lies", ANONYMOUS)
     assert server.sent < LARGE
     assert not list((tmp_path / "visitors").rglob("*.incomplete"))
@@ -164,12 +164,12 @@ def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: Hub
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not have it"),
+        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not provide it"),
         ({"fails": {"": 429}}, "too many requests"),
         ({"fails": {"config.json": 429}}, "too many requests"),
-        ({"fails": {"": 503}}, r"a problem of its own \(status 503\)"),
-        ({"fails": {"config.json": 500}}, r"a problem of its own \(status 500\)"),
-        ({"fails": {"config.json": 418}}, r"does not send the model all/faulty \(status 418\)"),
+        ({"fails": {"": 503}}, r"a problem on its side \(status 503\)"),
+        ({"fails": {"config.json": 500}}, r"a problem on its side \(status 500\)"),
+        ({"fails": {"config.json": 418}}, r"does not provide the model all/faulty \(status 418\)"),
         ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty was downloaded incompletely"),
     ],
 )
@@ -260,6 +260,6 @@ def test_visitors_models_make_room_for_each_other_the_one_used_last_stays(server
     folders["c"] = hub.fetch("all/c", ANONYMOUS)
     assert not folders["a"].exists() and folders["b"].is_dir() and folders["c"].is_dir()
     os.utime(folders["b"].parents[1])
-    with pytest.raises(StudioError, match="no room"):
+    with pytest.raises(StudioError, match="no space"):
         hub.fetch("all/d", ANONYMOUS)
     assert folders["b"].is_dir(), "what somebody is about to open stays"

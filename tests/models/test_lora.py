@@ -175,7 +175,7 @@ def test_an_adapter_finds_its_base_in_a_folder_here_and_says_what_is_missing_els
     named(str(tmp_path / "base"))
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(TEXTS), encoder.encode(TEXTS), atol=1e-5)
     named("/home/somebody/models/base")
-    with pytest.raises(StudioError, match="adapter alone") as refused:
+    with pytest.raises(StudioError, match="is only an adapter") as refused:
         catalog.load_trainable(str(tmp_path / "adapter"))
     assert "base_model_name_or_path" in refused.value.hint
 
@@ -188,7 +188,7 @@ def test_an_adapter_on_an_adapter_is_refused_by_name(tmp_path: Path) -> None:
         path = tmp_path / name / "adapter_config.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"base_model_name_or_path": str(tmp_path / base)}))
     for name, base in bases.items():
-        with pytest.raises(StudioError, match=f"is an adapter alone, and so is its base model .*/{base}\\)") as refused:
+        with pytest.raises(StudioError, match=f"is only an adapter, and so is its base model .*/{base}\\)") as refused:
             catalog.load(str(tmp_path / name))
         assert "base_model_name_or_path" in refused.value.hint
 

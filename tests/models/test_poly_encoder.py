@@ -208,7 +208,7 @@ def test_the_catalogue_tells_the_families_apart(catalog: Catalog, folder: Path, 
         with pytest.raises(StudioError, match="is a poly-encoder") as caught:
             load(str(folder))
         assert "architecture poly" in caught.value.hint
-    with pytest.raises(StudioError, match="is no poly-encoder"):
+    with pytest.raises(StudioError, match="is not a poly-encoder"):
         catalog.load_poly_encoder(str(tmp_path / "plain"))
     np.testing.assert_array_equal(poly.predict(PAIRS), poly_of().predict(PAIRS))
     assert not any(weight.requires_grad for weight in poly.parameters())

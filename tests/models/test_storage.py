@@ -61,7 +61,7 @@ def test_the_reason_is_given_for_a_folder_that_cannot_be_described(tmp_path: Pat
     tiny_encoder("bert").save(tmp_path / "it")
     weights = tmp_path / "it" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8])
-    assert "cut short" in read_model_info(tmp_path / "it").damaged
+    assert "truncated" in read_model_info(tmp_path / "it").damaged
     weights.unlink()
     assert read_model_info(tmp_path / "it").damaged == "its weights are missing"
     assert read_model_info(None).damaged == read_model_info(tmp_path / "nothing").damaged == "its folder is missing"

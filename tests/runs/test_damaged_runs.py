@@ -104,7 +104,7 @@ def test_the_command_line_lists_it_too(
         cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
     assert run(["runs", "--json"]) == 0
     found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
-    assert "cut short" in found[broken.id] and found[whole.id] == ""
+    assert "truncated" in found[broken.id] and found[whole.id] == ""
     assert run(["models", "--json"]) == 0
     assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, False, True, False]
     assert run(["runs"]) == run(["models"]) == 0
@@ -118,7 +118,7 @@ def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny_
         data = bytearray(weights.read_bytes())
         data[-7] ^= 16
         weights.write_bytes(data)
-        with pytest.raises(StudioError, match=r"model\.safetensors is not what was written"):
+        with pytest.raises(StudioError, match=r"model\.safetensors differs from what was written"):
             studio.fine_tune.export(broken.id)
         assert studio.fine_tune.export(whole.id).bytes > 1000
 

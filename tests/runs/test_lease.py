@@ -60,7 +60,7 @@ def test_a_run_of_another_process_is_alive_until_that_is_killed(kept: RunStore, 
         assert kept.recover() == []
         with pytest.raises(StudioError, match="cannot be resumed"):
             kept.claim(run.id)
-        with pytest.raises(StudioError, match="under way"):
+        with pytest.raises(StudioError, match="in progress"):
             kept.delete(run.id)
         assert not kept.try_acquire(run.id)
     assert kept.recover() == [run.id]

@@ -141,7 +141,7 @@ def test_only_a_run_that_ended_early_can_be_claimed_and_only_once(kept: RunStore
 def test_a_deleted_run_is_gone_and_whoever_still_trains_it_should_stop(kept: RunStore, tmp_path: Path) -> None:
     run = kept.add(new_run())
     kept.record(run.id, {"type": "step", "step": 1})
-    with pytest.raises(StudioError, match="under way"):
+    with pytest.raises(StudioError, match="in progress"):
         RunStore(tmp_path).delete(run.id)
     kept.release(run.id)
     RunStore(tmp_path).delete(run.id)
@@ -345,7 +345,7 @@ def test_no_value_of_an_event_hides_its_run(tmp_path: Path, kind: str, name: str
     found = RunStore(tmp_path)
     assert found.get(run_id).step == 7
     events = found.events(run_id)
-    assert any(run_id in notice and "left out" in notice for notice in found.notices)
+    assert any(run_id in notice and "skipped" in notice for notice in found.notices)
     json.dumps(events, ensure_ascii=False, allow_nan=False).encode()
     found.record(run_id, {"type": "step", "step": 8})
     assert found.get(run_id).step == 8, "the line that was cut off does not take the next one with it"

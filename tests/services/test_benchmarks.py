@@ -186,7 +186,7 @@ def test_a_folder_of_several_sets_or_of_none_is_refused(home: Path, tmp_path: Pa
     for half in ("input", "gs"):
         (other / f"STS.{half}.FNWN.txt").write_text("a b\tc d\n" if half == "input" else "2\n", encoding="utf-8")
     with studio_at(home) as studio:
-        with pytest.raises(StudioError, match="holds 2 sets: STS12 test, STS13 test"):
+        with pytest.raises(StudioError, match="contains 2 datasets: STS12 test, STS13 test"):
             studio.data.read_table(tmp_path)
         with pytest.raises(StudioError, match="is a folder"):
             studio.data.read_table(empty)

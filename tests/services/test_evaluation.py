@@ -87,7 +87,7 @@ def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Stu
     with pytest.raises(StudioError, match="no evaluation data"):
         studio.evaluation.evaluate_models()
     (tmp_path / "bare").mkdir()
-    with pytest.raises(StudioError, match="holds no table"):
+    with pytest.raises(StudioError, match="contains no table"):
         studio.evaluation.evaluate_models(data=[tmp_path / "bare"])
     write_doubtful(folder / "doubtful.csv")
     with pytest.raises(OpenQuestionsError, match=r"doubtful\.csv"):

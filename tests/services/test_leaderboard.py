@@ -174,7 +174,7 @@ def test_the_command_lists_writes_and_removes(
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
     monkeypatch.setenv("SBERT_STUDIO_MODEL", tiny)  # which is asked what columns mean
     pairs = [str(write_pairs(tmp_path / f"{name}.csv", seed=seed)) for seed, name in enumerate("ab")]
-    assert run(["leaderboard"]) == 0 and "nothing was evaluated yet" in capsys.readouterr().out
+    assert run(["leaderboard"]) == 0 and "nothing has been evaluated yet" in capsys.readouterr().out
     assert run(["evaluate", tiny, "--data", pairs[0], "--json"]) == 0
     assert run(["evaluate", tiny, static, "--data", pairs[1]]) == 0
     capsys.readouterr()
@@ -188,7 +188,7 @@ def test_the_command_lists_writes_and_removes(
     assert len(capsys.readouterr().out.splitlines()) == 2 and "static" in (tmp_path / "b.md").read_text()
     assert run(["leaderboard", "--remove", str(found["entries"][0]["id"]), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
-    for wrong, words in ((["--set", "a.csv"], "no evaluation on"), (["--remove", "999"], "not there"), (["--out", "x.pdf"], ".pdf")):
+    for wrong, words in ((["--set", "a.csv"], "no evaluation on"), (["--remove", "999"], "does not exist"), (["--out", "x.pdf"], ".pdf")):
         assert run(["leaderboard", *wrong]) == 2
         assert words in capsys.readouterr().err
     assert run(["evaluate", tiny, "--data", "hf://datasets/a/b"]) == 2

@@ -33,9 +33,9 @@ def ended(studio: Studio, run: Run) -> Run:
 @pytest.mark.parametrize(
     ("limits", "overrides", "words"),
     [
-        (Limits(rows=50), {}, "60 rows, and here a run has at most 50"),
-        (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 trainings"),
-        (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs, and here a run has at most 5"),
+        (Limits(rows=50), {}, "60 rows; the maximum is 50"),
+        (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 training runs"),
+        (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs; the maximum is 5"),
     ],
 )
 def test_a_run_that_is_too_large_is_refused_with_its_limit(
@@ -63,7 +63,7 @@ def test_a_visitor_has_one_run_at_a_time_and_a_place_in_the_queue(tmp_path: Path
         assert [seen.run.id for seen in studio.fine_tune.list_active()] == [first.id, *(run.id for run in waiting)]
         with pytest.raises(StudioError, match="waiting for its turn"):
             studio.fine_tune.submit(request(pairs, "visitor-2"))
-        with pytest.raises(StudioError, match="3 runs are queued, and no more than 3 may wait"):
+        with pytest.raises(StudioError, match="3 runs are queued, and the maximum is 3"):
             studio.fine_tune.submit(request(pairs, "visitor-4"))
         studio.fine_tune.stop(waiting[0].id)
         assert studio.fine_tune.get_run(waiting[1].id).waiting == 1
@@ -84,7 +84,7 @@ def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, 
         Janitor(studio).run_once(datetime.now(UTC) + timedelta(minutes=61))
         assert ended(studio, run).status == "stopped"
         notes = [event["message"] for _, event in studio.fine_tune.get_run(run.id).events if event["type"] == "notice"]
-        assert sum("60 minutes at most" in note for note in notes) == 1
+        assert sum("at most 60 minutes" in note for note in notes) == 1
 
 
 def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:

@@ -90,7 +90,7 @@ def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: P
     with studio_at(tmp_path / "home", "all-MiniLM-L6-v2", multilingual_model=str(write_static(tmp_path / "static"))) as studio:
         other = str(tmp_path / "static")
         (note,) = studio.languages.language_notes(CHINESE)
-        assert note.endswith(f"Choose {other}, which reads many languages.")
+        assert note.endswith(f"Choose {other}, which supports many languages.")
         path = tmp_path / "zh.txt"
         path.write_text("\n".join(CHINESE), encoding="utf-8")
         found = studio.languages.check_readability(studio.data.read_corpus(path), ["universal-sentence-encoder", other])
@@ -101,7 +101,7 @@ def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: P
 def test_commands_without_a_model_choose_by_the_language_and_say_so(
     called: Any, corpus: Path, pairs: Path, other: str, tiny_model: Path, tmp_path: Path
 ) -> None:
-    line = f"the texts are mostly Chinese: using {other}; --model {tiny_model} for the English one"
+    line = f"the texts are mostly Chinese: using {other}; use --model {tiny_model} for the English model"
     commands: list[list[object]] = [
         ["similarity", *CHINESE[:2]],
         ["similarity", "--pairs", pairs],
@@ -130,7 +130,7 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
     assert any(reason.startswith(f"Model {other}: most texts look like Chinese") for reason in found["reasons"])
     quick = ["--loss", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
     found, err = called("train", pairs, *quick)
-    assert found["base"] == other and f"using {other}; --model {tiny_model}" in err
+    assert found["base"] == other and f"using {other}; use --model {tiny_model}" in err
     found, err = called("train", pairs, *quick, "--model", tiny_model)
     assert found["base"] == str(tiny_model) and "using" not in err
 

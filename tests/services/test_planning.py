@@ -239,7 +239,7 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(dev=other), "was started without --dev"),
         (TrainRequest(first=other), "was started without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "its own columns"),
+        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "started with other columns"),
         (TrainRequest(other), "another file"),
         (TrainRequest(overrides={"epochs": 9}), "was started with epochs"),
     ):

@@ -104,11 +104,11 @@ def test_two_texts_and_many_score_as_with_the_peer(studio: Studio, folder: Path,
     found = studio.similarity.compare(DISTINCT[0], DISTINCT[1])
     assert found.score == pytest.approx(expected[0, 1], abs=1e-5)
     assert found.to_json()["similarity_fn_name"] == name and found.to_json()["score"] == found.score
-    assert any("compares by" in note for note in found.notes)
+    assert any("uses the" in note for note in found.notes)
     np.testing.assert_allclose(studio.similarity.compare_all(DISTINCT), expected, atol=1e-5)
     shown = matrix_view(studio, "\n".join(DISTINCT), None)
     assert (shown["low"], shown["high"]) == pytest.approx((expected.min(), expected.max()), abs=1e-4)
-    assert "compares by" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
+    assert "uses the" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
 
 
 def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, name: str) -> None:
@@ -118,7 +118,7 @@ def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, 
     found = studio.search.search(corpus, "lost card", len(DISTINCT))
     assert [hit.row for hit in found.hits] == np.argsort(-expected, kind="stable").tolist()
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1], atol=1e-5)
-    assert any("compares by" in note for note in found.notes)
+    assert any("uses the" in note for note in found.notes)
     shown = hits_table(corpus, found, "semantic", "", "lost card")
     assert "Score" in json.dumps(shown) and "Cosine" not in json.dumps(shown)
     some = studio.search.search(corpus, "lost card", 2, options=SearchOptions(row_ids=[1, 3, 4]))
@@ -142,16 +142,16 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     told: list[tuple[int, int]] = []
     found = studio.search.mine(corpus, 7, begin_phase=lambda phase, unit: lambda *one: told.append(one))
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
-    assert told[-1] == (len(pairs), len(pairs)) and any("compares by" in note for note in found.notes)
+    assert told[-1] == (len(pairs), len(pairs)) and any("uses the" in note for note in found.notes)
     monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
-    with pytest.raises(StudioError, match=r"the model compares by the .*, by which pairs of 2. texts cannot be found"):
+    with pytest.raises(StudioError, match=r"the model uses the .*, with which mining pairs of 2. texts would take too long"):
         studio.search.mine(corpus, 7)
 
 
 def test_maps_and_near_duplicates_say_that_they_go_by_the_cosine(studio: Studio) -> None:
     corpus = studio.data.read_corpus(table_from_columns("made up", {"text": list(dict.fromkeys(sentences(30)))}))
     for found in (studio.map.draw(corpus), studio.search.find_duplicates(corpus)):
-        assert any("use the cosine" in note for note in found.notes)
+        assert any("use cosine similarity" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("task", ["sts", "pairs", "triplets", "retrieval"])
@@ -199,15 +199,15 @@ def test_shards_are_searched_and_judged_by_it_and_not_mined(studio: Studio, fold
     expected = theirs.similarity(theirs.encode_query(["lost card"]), theirs.encode_document(every)).numpy()[0]
     np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected)[::-1][:5], atol=1e-5)
     assert [hit.text for hit in found.hits] == [every[row] for row in np.argsort(-expected, kind="stable")[:5]]
-    assert any("compares by" in note for note in found.notes)
-    with pytest.raises(StudioError, match="was encoded by a model that compares by"):
+    assert any("uses the" in note for note in found.notes)
+    with pytest.raises(StudioError, match="was encoded by a model that uses"):
         studio.shards.mine(out, ExecutionOptions(), 3)
     csv = write_pairs(tmp_path / "pairs.csv", 30)
     studio.data.read_table(csv).to_parquet(tmp_path / "pairs.parquet")
     judged = studio.shards.evaluate(None, tmp_path / "pairs.parquet", ExecutionOptions(), ShardingOptions(1, 16))
     alone = studio.evaluation.evaluate(None, csv)
     assert main_score(judged) == pytest.approx(main_score(alone)) and main_score(alone)[0] == f"{name}_spearman"
-    assert any("compares by" in note for note in alone.notes)
+    assert any("uses the" in note for note in alone.notes)
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
     data = write_pairs(tmp_path / "pairs.csv", 60)
     with studio_at(home, tmp_path / "model") as studio:
         request = TrainRequest(data, overrides=quick(dev_fraction=0.4), name="measured")
-        assert any("The model compares by" in reason for reason in studio.planner.plan(request).reasons)
+        assert any("The model uses" in reason for reason in studio.planner.plan(request).reasons)
         run = studio.fine_tune.train(request)
         assert run.before["metric"] == run.after["metric"] == f"{name}_spearman"
         with zipfile.ZipFile(studio.fine_tune.export(run.id, tmp_path / "model.zip").path) as archive:

@@ -109,7 +109,7 @@ def test_a_folder_of_something_else_is_left_alone(home: Path, texts: Path, tmp_p
     other = tmp_path / "other"
     other.mkdir()
     (other / "letter.txt").write_text("mine")
-    with pytest.raises(StudioError, match="holds something else"):
+    with pytest.raises(StudioError, match="contains something else"):
         encoded(home, texts, other)
     assert [one.name for one in other.iterdir()] == ["letter.txt"]
 
@@ -325,7 +325,7 @@ def test_what_only_an_engine_has_a_use_for_is_refused_without_one(
 
     out, source = tmp_path / "x.npy", write_pairs(tmp_path / "pairs.csv", 20)
     assert run(["encode", str(source), "--out", str(out), option, value]) == 2
-    assert f"{option} goes with an engine" in capsys.readouterr().err
+    assert f"{option} requires an engine" in capsys.readouterr().err
     folder = tmp_path / "shards"
     if option == "--address":
         assert run(["encode", str(source), "--engine", "local", "--out", str(folder), option, value]) == 2

@@ -77,7 +77,7 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
         to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
     assert not out.exists() and len(said) == 1 and "128 of 300 rows are kept in x.npy.part" in said[0]
     found = to(studio, texts, out, progress=lambda done, total: seen.append(done), on_message=said.append)
-    assert "128 of 300 rows exist already" in said[1]
+    assert "128 of 300 rows already exist" in said[1]
     assert found.resumed == 128 and out.read_bytes() == whole.read_bytes() and len(said) == 2
     to(studio, texts, out, on_message=said.append)
     assert len(said) == 3 and said[2].startswith("x.npy exists already")
@@ -121,7 +121,7 @@ def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
         old = json.loads(config.read_text())
         modes = {"pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
         config.write_text(json.dumps(old | modes | ({"pooling_mode": "max"} if "pooling_mode" in old else {})))
-        options, why = {"model": str(home / "other")}, "by another model"
+        options, why = {"model": str(home / "other")}, "with another model"
     elif change == "precision":
         options, why = {"precision": "bfloat16"}, "in float32, not bfloat16"
     else:
@@ -168,7 +168,7 @@ def test_a_process_that_is_killed_goes_on_where_it_was(
     monkeypatch.setattr(memmap_writer, "_BLOCK", 16)
     assert run([*asked, str(out)]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out)["resumed"] == done and f"{done} of 300 rows exist already" in told.err
+    assert json.loads(told.out)["resumed"] == done and f"{done} of 300 rows already exist" in told.err
     assert run([*asked, str(whole)]) == 0
     assert out.read_bytes() == whole.read_bytes() and not part.exists() and not journal.exists()
 

@@ -122,7 +122,7 @@ def test_workers_and_a_driver_are_killed_and_the_results_are_those_of_one_proces
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nowhere", "127.0.0.1:99999999"])
 def test_an_address_at_which_no_cluster_answers_is_said_at_once(address: str, home: Path, tmp_path: Path) -> None:
     texts = write_texts(tmp_path / "texts", 1, 100)
-    with pytest.raises(StudioError, match="no Ray cluster answers at"):
+    with pytest.raises(StudioError, match="no Ray cluster responds at"):
         encoded(home, texts, tmp_path / "out", ExecutionOptions("ray", address=address))
 
 

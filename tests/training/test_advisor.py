@@ -52,7 +52,7 @@ def test_several_trainings_are_made_only_where_nobody_said_how_long_or_how_many(
 
 def test_of_rows_too_few_to_be_judged_by_nothing_is_promised() -> None:
     said = " ".join(advise(scored_pairs(12), info=MINILM).reasons)
-    assert "a step sees all 12 rows at once" in said and "smaller batches" not in said and "evaluate every row" not in said
+    assert "each step uses all 12 rows at once" in said and "smaller batches" not in said and "evaluate every row" not in said
     assert "evaluate every row" in " ".join(advise(scored_pairs(300), info=MINILM).reasons)
 
 
@@ -83,7 +83,7 @@ def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
     advice = advise(scored_pairs(1200), info=MINILM, overrides={"method": "lora", "epochs": 1, "scale": 10, "loss": "cosent"})
     assert (advice.spec.method, advice.spec.epochs, advice.spec.learning_rate) == ("lora", 1.0, 5e-4)
     assert advice.spec.loss_params == {"scale": 10}
-    assert "Method lora: as you chose." in advice.reasons
+    assert "Method lora: chosen by you." in advice.reasons
 
 
 def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:

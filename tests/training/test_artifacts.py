@@ -1,4 +1,4 @@
-"""The worst mistakes on held-out rows: found as a plain loop finds them, kept with the run, and pooled over folds."""
+"""The largest errors on held-out rows: found as a plain loop finds them, kept with the run, and pooled over folds."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed_with_the_former_interval(
     after = dict(tune(tmp_path, told=told, resume=True).after)
     assert after["gain_interval"] == told_by_itself(whole[1], after)
     assert "chosen_among" not in after
-    assert any("leaves out that the checkpoint was chosen" in event.message for event in told.of(Notice))
+    assert any("does not account for the selection of the checkpoint" in event.message for event in told.of(Notice))
 
 
 def test_the_dial_turned_back_tells_the_same_interval(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_damaged_best_weights_are_had_from_their_copy(tmp_path: Path, name: str)
     cut(checkpoints.at(20) / name) if name else shutil.rmtree(checkpoints.at(20))
     told = checkpoints.repair()
     assert len(told) == 2
-    assert "step 20, the best, was damaged" in told[0] and (name or "state.json") in told[0]
+    assert "step 20, the best one, was damaged" in told[0] and (name or "state.json") in told[0]
     assert told[1] == "training resumes from step 40"
     assert checkpoints.newest() == checkpoints.at(40)
     assert read_tensors(checkpoints.at(20), weights_only=True).encoder["w"].tolist() == [20, 20, 20]
@@ -219,7 +219,7 @@ def test_a_checkpoint_of_an_older_version_is_read(tmp_path: Path) -> None:
     assert checkpoints.repair() == ()
     assert read_state(path).rows == 7
     cut(path / "optimiser.safetensors")
-    assert "cut short" in checkpoints.repair()[0]
+    assert "truncated" in checkpoints.repair()[0]
 
 
 @pytest.fixture(scope="module")

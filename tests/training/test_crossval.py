@@ -234,7 +234,7 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
     assert kept["strength"] == 0.6
     back = set_strength(tmp_path, spec, outcome.after["strength"], load=tiny_encoder)
     assert back == json.loads(json.dumps(outcome.after)), "turned back, it tells all that the run ended with"
-    with pytest.raises(StudioError, match="a strength of 2 is not possible"):
+    with pytest.raises(StudioError, match="the strength 2 is out of range"):
         set_strength(tmp_path, spec, 2, load=tiny_encoder)
     with pytest.raises(StudioError, match="the projection is new"):
         set_strength(tmp_path, small_spec(projection=16), 0.5, load=tiny_encoder)

@@ -187,7 +187,7 @@ def test_what_is_typed_is_checked_in_words() -> None:
     assert TrackedExamples.parse([("", " "), ("", "")], "  ") is None
     typed = TrackedExamples.parse([("", ""), (" a ", "b")], " q ")
     assert typed is not None and (typed.pairs, typed.query) == ((("a", "b"),), "q")
-    with pytest.raises(StudioError, match="pinned pair 2"):
+    with pytest.raises(StudioError, match="tracked pair 2"):
         TrackedExamples.parse([("a", "b"), ("c", "")], "")
     with pytest.raises(StudioError, match="longer than"):
         TrackedExamples.parse([("a", "b" * (MAX_CHARACTERS + 1))], "")

@@ -89,7 +89,7 @@ def test_a_strength_that_was_chosen_by_looking_at_the_rows_is_never_called_bette
         said = describe_run(before, after)
         assert verdict(after) == ""
         assert said[0].startswith("strength 0.25 was selected manually") and "these rows" in said[0]
-        assert said[1].startswith("strength 0.5, which the training chose") and "no difference beyond chance: 0.824" in said[1]
+        assert said[1].startswith("strength 0.5, selected automatically") and "no difference beyond chance: 0.824" in said[1]
         card = describe_gain(before, after)
         assert "selected manually" in card and "no difference beyond chance" in card
         assert "better" not in " ".join([*said, card])

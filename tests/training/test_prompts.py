@@ -153,7 +153,7 @@ def test_prompts_that_are_no_object_of_texts_are_refused(setting: str) -> None:
 
 
 def test_a_model_that_takes_no_prompts_refuses_them_by_name() -> None:
-    with pytest.raises(StudioError, match="tiny takes no prompts"):
+    with pytest.raises(StudioError, match="tiny does not support prompts"):
         override_prompts(tiny_words(), "query: ")
 
 
@@ -201,7 +201,7 @@ def test_a_plan_and_a_check_say_which_prompt_each_column_gets(studio: Studio, tm
     chosen = studio.planner.plan(TrainRequest(pairs, overrides={"prompt": "moon "}))
     assert chosen.spec.prompt == "moon " and "Prompt “moon ” before every text." in chosen.reasons
     assert not any("Prompt" in reason for reason in studio.planner.plan(TrainRequest(pairs, overrides={"prompt": "none"})).reasons)
-    with pytest.raises(StudioError, match="a cross-encoder takes no prompts"):
+    with pytest.raises(StudioError, match="a cross-encoder does not support prompts"):
         studio.planner.plan(TrainRequest(scored, overrides={"prompt": "moon ", "architecture": "cross"}))
 
 

@@ -169,7 +169,7 @@ def test_the_first_stage_does_not_see_held_out_texts(tmp_path: Path) -> None:
     also = find_leaks(first, dev).sum()  # short sentences of few words meet by chance
     course(small_spec(epochs=0.2, first=small_spec(loss="softmax", epochs=0.2).to_json()), tmp_path, told, first=known, dev=dev)
     (notice,) = [event.message for event in told.of(Notice) if "first stage" in event.message]
-    assert notice.startswith(f"{also + 1} rows") and notice.endswith("left out")
+    assert notice.startswith(f"{also + 1} rows") and notice.endswith("skipped")
     started = told.of(Started)[0]
     assert started.rows + started.dev_rows == len(first) - also - 1
 
@@ -189,9 +189,9 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
         course(small_spec(folds=3), tmp_path)
     with pytest.raises(StudioError, match="several seeds cannot be compared without scores"):
         course(small_spec(seeds=2, dev_fraction=0), tmp_path, dev=None)
-    with pytest.raises(StudioError, match="no column holds groups"):
+    with pytest.raises(StudioError, match="no column contains groups"):
         course(small_spec(seeds=2, by_group=True), tmp_path, dev=None)
-    with pytest.raises(StudioError, match="one fold is no cross-validation"):
+    with pytest.raises(StudioError, match="one fold is not a cross-validation"):
         small_spec(folds=1)
     with pytest.raises(StudioError, match="no training setting 'epoch'"):
         small_spec(first={"epoch": 1})

@@ -88,7 +88,7 @@ def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
 def test_an_empty_choice_is_named_by_its_effect() -> None:
     items = {field.name: components.describe_control(field) for field in TrainSpec.settings()}
     assert items["accept_alarm"]["choices"][0] == ["none: stop and ask", ""]
-    assert items["pooling"]["choices"][0] == ["as the model has it", ""]
+    assert items["pooling"]["choices"][0] == ["the model's own", ""]
 
 
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_space_without_persistent_storage_says_that_it_keeps_nothing(tmp_path:
     with Studio(space) as studio:
         value = banner_view(Page(studio), Header())
     assert value is not None
-    assert value["notes"][0]["text"].startswith("This Space stores nothing")
+    assert value["notes"][0]["text"].startswith("This Space has no persistent storage")
     assert value["notes"][0]["link"]["href"].endswith("/spaces/somebody/studio?duplicate=true")
     assert "/spaces/somebody/studio?duplicate=true" in space.elsewhere
     kept = Settings.from_env({"SPACE_ID": "somebody/studio", "SBERT_STUDIO_HOME": "/data/sbert-studio"})

@@ -111,7 +111,7 @@ def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, 
     done = studio.models.push_to_hub(run_id, "me/my-model", TOKEN, endpoint=url, begin_phase=phases.append)
     assert done.url == f"{url}/me/my-model"
     assert (folder / "me/my-model/.private").read_text() in ("private", "True")
-    assert phases[0] == "asking the Hub" and phases[1].startswith("sending")
+    assert phases[0] == "contacting the Hub" and phases[1].startswith("sending")
     here, there = studio.catalog.load(run_id), load_folder(folder / "me/my-model")
     assert np.allclose(here.encode(["cat dog"]), there.encode(["cat dog"]), atol=1e-6)
     assert "sentence-transformers" in (folder / "me/my-model/README.md").read_text()
@@ -123,9 +123,9 @@ def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, 
     [
         ("me/model", "hf_wrong", "does not recognize you"),
         (Hub.taken, TOKEN, "you have no permission to write to somebody-else/model"),
-        ("a b", TOKEN, "cannot be the name of a repository"),
-        ("", TOKEN, "cannot be the name of a repository"),
-        ("../../etc", TOKEN, "cannot be the name of a repository"),
+        ("a b", TOKEN, "is not a valid repository name"),
+        ("", TOKEN, "is not a valid repository name"),
+        ("../../etc", TOKEN, "is not a valid repository name"),
     ],
 )
 def test_what_the_hub_refuses_is_said_in_words(
@@ -148,7 +148,7 @@ def test_a_hub_that_cannot_be_reached_and_models_of_others(studio: Studio, run_i
 def test_a_shared_page_never_pushes_with_the_machines_own_token(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_of_the_space")
     assert hub_token(Page(studio), None) == "hf_of_the_space"
-    with pytest.raises(StudioError, match="nobody can sign in"):
+    with pytest.raises(StudioError, match="not available here"):
         hub_token(Page(studio, shared=True), None)
     monkeypatch.setattr(studio, "settings", replace(studio.settings, sign_in=True))
     with pytest.raises(StudioError, match="you are not signed in"):

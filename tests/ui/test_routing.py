@@ -79,7 +79,7 @@ def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus
 def test_the_chooser_offers_a_file_of_ones_own_and_goes_back_to_what_is_chosen(page: Page, corpus_file: Path) -> None:
     key = corpora.open_file(page, str(corpus_file))
     back: Any = routing.choose_corpus(page, routing.OWN_FILE, Header(key)).corpus_name
-    assert back["value"] == page.corpora.get(key).id and back["choices"][-1] == ("A file of your own…", routing.OWN_FILE)
+    assert back["value"] == page.corpora.get(key).id and back["choices"][-1] == ("Upload a file…", routing.OWN_FILE)
     assert routing.choose_corpus(page, page.corpora.sample().id, Header(key)).corpus not in (key, UNCHANGED)
 
 
@@ -90,7 +90,7 @@ def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path,
     assert corpus.id in dict(map(reversed, shared.corpora.choices(mine)))  # type: ignore[arg-type]
     assert corpus.id not in dict(map(reversed, shared.corpora.choices(theirs)))  # type: ignore[arg-type]
     go(shared, {"corpus": corpus.id}, owner=theirs)
-    assert "somebody else" in toasts[0]
+    assert "another user" in toasts[0]
 
 
 def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: Page, corpus_file: Path, toasts: list[str]) -> None:
@@ -102,8 +102,8 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: P
     )
     again = corpora.delete_file(page, key, None)
     assert page.corpora.get(again) is page.corpora.sample() and not chosen.path.exists()
-    assert toasts == ["Your file is deleted here."]
-    with pytest.raises(StudioError, match="was removed, as you asked"):
+    assert toasts == ["Your file was deleted here."]
+    with pytest.raises(StudioError, match="was removed, as requested"):
         page.corpora.get(key)
     go(page, {"corpus": chosen.id})
     assert "no longer stored here" in toasts[1]

@@ -146,7 +146,7 @@ def test_no_time_is_promised_to_be_over_while_the_model_is_still_judged() -> Non
 
 def test_of_a_run_without_held_out_rows_it_is_said_that_nobody_knows(tmp_path: Path) -> None:
     done = run(status="finished", model_path=tmp_path)
-    assert "unknown whether the model got better" in FollowedRun("r").panel(RunView(done, (), kept_until="2026-12-05T00:00:00"))["message"]
+    assert "unknown whether the model improved" in FollowedRun("r").panel(RunView(done, (), kept_until="2026-12-05T00:00:00"))["message"]
     judged = run(status="finished", model_path=tmp_path, dev_rows=4, after={"score": 0.5, "metric": "m"}, before={"score": 0.4})
     assert "unknown whether" not in FollowedRun("r").panel(RunView(judged, ()))["message"]
 

@@ -81,7 +81,7 @@ def test_every_setting_has_vectors_of_its_own_and_a_reader_of_a_reader_is_the_en
 def test_what_a_model_cannot_do_is_refused_by_name(home: Path, tmp_path: Path) -> None:
     with studio_at(home, write_static(tmp_path / "words")) as studio:
         corpus = studio.data.read_corpus(table_from_columns("made up", {"text": ["cat dog", "moon star", "red cat"]}))
-        with pytest.raises(StudioError, match="takes no prompts"):
+        with pytest.raises(StudioError, match="does not support prompts"):
             studio.search.search(corpus, "cat", options=SearchOptions(settings=SearchSettings(query_prompt="query: ")))
         assert studio.search.search(corpus, "cat", options=SearchOptions(settings=SearchSettings(truncate_dim=4))).hits
     with pytest.raises(StudioError, match="truncate_dim is -1"):

@@ -158,7 +158,7 @@ def test_a_training_is_listed_with_its_steps_and_stopped_by_its_owner(page: Page
         pass
     (entry,) = asked(page, "")
     assert entry["id"] == run.id and entry["phase"].startswith("Training · step ") and 0 < entry["share"] < 1
-    assert entry["rate"].endswith("rows a second") and entry["left"] > 0
+    assert entry["rate"].endswith("rows per second") and entry["left"] > 0
     assert poll_tasks(page, {"session": "", "id": run.id}, stop=True)["entries"][0]["stopping"]
     assert page.studio.runner.wait(run.id, 60)
     assert asked(page, "") == []

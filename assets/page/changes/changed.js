@@ -54,7 +54,7 @@
       const chosenTitle = among.length > LISTED ? t`${count} chosen, the ${LISTED} that moved most` : t`${count} chosen, what moved most first`;
       const title = rows ? chosenTitle : "What moved most";
       list.replaceChildren(el("h3", {}, title),
-        order.length ? el("ul", { class: "sb-changed-rows" }, order.map((row) => line(row, drawing.told(row)))) : el("p", { class: "sb-dim" }, "No text there."));
+        order.length ? el("ul", { class: "sb-changed-rows" }, order.map((row) => line(row, drawing.told(row)))) : el("p", { class: "sb-dim" }, "No texts here."));
     }
 
     const hits = (found, which) => el("div", {}, el("h4", {}, which ? "After" : "Before"), el("ol", { class: "sb-changed-rows" },
@@ -73,7 +73,7 @@
       window.SB.theirs(shown, row.theirs);
       return shown;
     }
-    const categories = (found) => el("section", {}, el("h3", {}, "Categories taken for each other: ", el("span", { translate: "no" }, found.column)), el("p", { class: "sb-verdict" }, found.said),
+    const categories = (found) => el("section", {}, el("h3", {}, "Confused categories:", el("span", { translate: "no" }, found.column)), el("p", { class: "sb-verdict" }, found.said),
       found.rows.length ? el("table", { class: "sb-parts sb-changed-confused" }, el("thead", {}, el("tr", {}, ["Categories", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("b", { translate: "no" }, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [example(row)] : [])),
           el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None."));
@@ -92,9 +92,9 @@
       root.dataset.texts = "";
       said.replaceChildren(el("p", { class: "sb-said" }, next.said), ...next.more.map((words) => el("p", { class: "sb-dim" }, words)));
       rest.replaceChildren(
-        ...(next.outcome ? [el("section", {}, el("h3", {}, "Scores of the training"), next.outcome.of ? el("p", { class: "sb-dim" }, next.outcome.of) : null, window.SB.scores(next.outcome))] : []),
+        ...(next.outcome ? [el("section", {}, el("h3", {}, "Scores of the training run"), next.outcome.of ? el("p", { class: "sb-dim" }, next.outcome.of) : null, window.SB.scores(next.outcome))] : []),
         ...(next.categories ? [categories(next.categories)] : []),
-        el("section", {}, el("h3", {}, next.typed ? "Your queries" : "Three texts whose neighbours changed most"), next.queries.map(query)),
+        el("section", {}, el("h3", {}, next.typed ? "Your queries" : "Three texts whose neighbors changed most"), next.queries.map(query)),
         el("section", {}, el("h3", {}, "Pairs that moved most"), el("div", { class: "sb-sides" }, pairs(next.closer, "Moved closer"), pairs(next.apart, "Moved apart"))),
         ...(next.notes.length ? [el("p", { class: "sb-note" }, next.notes.join("\n"))] : []));
       drawing.draw(next);

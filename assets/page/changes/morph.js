@@ -21,7 +21,7 @@
     const slider = el("input", { type: "range", min: 0, max: 1, step: 0.01, "aria-label": "From the first model to the second", on: { input: () => { stop(); at(Number(slider.value)); } } });
     const play = el("button", { type: "button", class: "sb-small-button", on: { click: () => run() } }, "Play");
     const from = el("span", { class: "sb-dim" }, "before"), to = el("span", { class: "sb-dim" }, "after");
-    const legend = el("div", { class: "sb-shades" }, el("span", {}, "same neighbours"), el("i", { "aria-hidden": "true" }), el("span", {}, "all others"));
+    const legend = el("div", { class: "sb-shades" }, el("span", {}, "same neighbors"), el("i", { "aria-hidden": "true" }), el("span", {}, "all others"));
     const figures = [0, 1].map((side) => figure(side));
     root.replaceChildren(el("div", { class: "sb-morph-bar" }, play, el("div", { class: "sb-morph-slider" }, from, slider, to), legend),
       el("div", { class: "sb-morph" }, figures.map((one) => one.box)));
@@ -165,7 +165,7 @@
       own.tip.style.left = `${Math.max(6, Math.min(spot[0] + 14, own.frame.clientWidth - own.tip.offsetWidth - 6))}px`;
       own.tip.style.top = `${spot[1] + own.tip.offsetHeight + 24 > own.frame.clientHeight ? Math.max(6, spot[1] - own.tip.offsetHeight - 12) : spot[1] + 14}px`;
     }
-    const told = (row) => t`${Math.round(moved[row] * value.k)} of its ${value.k} nearest are others`;
+    const told = (row) => t`${Math.round(moved[row] * value.k)} of its ${value.k} nearest neighbors changed`;
 
     const step = (row) => Math.round(moved[row] * (SHADES - 1));
     function sorted(rows) {
@@ -218,7 +218,7 @@
         const rows = Array.from({ length: next.n }, (_, row) => row);
         order = { all: rows, steps: sorted(rows), lit: [] };
         figures[0].title.textContent = t`Before: ${next.titles[0]}`;
-        figures.forEach((own, side) => own.canvas.setAttribute("aria-label", t`Map of ${grouped(next.n)} texts by ${next.titles[side]}; the lists below say what is in it`));
+        figures.forEach((own, side) => own.canvas.setAttribute("aria-label", t`Map of ${grouped(next.n)} texts by ${next.titles[side]}; the lists below describe its content`));
         at(1);
       },
     };

@@ -7,7 +7,7 @@
   function find(told) {
     let timer = 0, asked = 0;
     const box = el("input", { type: "search", class: "sb-map-find", placeholder: "Find in the map", "aria-label": "Find in the map", enterkeyhint: "search" });
-    const how = el("select", { "aria-label": "Find by", hidden: !told.meaning }, el("option", { value: "words" }, "by words"), el("option", { value: "meaning" }, "by meaning"));
+    const how = el("select", { "aria-label": "Search by", hidden: !told.meaning }, el("option", { value: "words" }, "by words"), el("option", { value: "meaning" }, "by meaning"));
 
     // Where the texts are not all here, whoever has them looks.
     async function byWords(query) {

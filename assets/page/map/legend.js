@@ -13,7 +13,7 @@
     const filter = el("input", { type: "search", placeholder: "Find a group", "aria-label": "Find a group", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
     const items = el("ul", {});
     const scale = el("div", { class: "sb-map-scale" });
-    root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Colour by"), choice), filter, scale, items);
+    root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Color by"), choice), filter, scale, items);
 
     function list() {
       const { css, rgb } = window.SB.mapping;

@@ -36,14 +36,14 @@
 
     // What can be done with a list; a neighbour list counts its text too.
     const actions = (list) => [
-      { words: "Download these", why: "A CSV of these rows", act: () => download(list.rows) },
-      { words: "Search here", why: "Search among these texts only", act: () => select(host, "here", list.rows) },
-      { words: "Use as examples", why: "Into the basket, as pairs that belong together", act: () => select(host, "examples", list.rows) },
-      { words: "Remove these", why: "Take them out of the map and of the corpus; Undo brings them back", act: () => edit({ do: "remove", rows: list.rows }) },
+      { words: "Download these", why: "Download these rows as CSV", act: () => download(list.rows) },
+      { words: "Search here", why: "Search only these texts", act: () => select(host, "here", list.rows) },
+      { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", list.rows) },
+      { words: "Remove these", why: "Remove these texts from the map and the corpus; Undo restores them", act: () => edit({ do: "remove", rows: list.rows }) },
     ];
 
     function forms(list) {
-      const made = [mapping.ask("Label these: a name, Enter", "Label", (name) => edit({ do: "label", rows: list.rows, name }))];
+      const made = [mapping.ask("Label these: type a name, press Enter", "Label", (name) => edit({ do: "label", rows: list.rows, name }))];
       if (list.cluster !== undefined) {
         const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
         const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
@@ -62,7 +62,7 @@
         el("span", { translate: "no" }, label.label), el("b", {}, grouped(label.size))));
       place.replaceChildren(
         el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
-          next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Opens Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Fine-tune on these") : null,
+          next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Open Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Fine-tune on these") : null,
           el("button", { type: "button", class: "sb-small-button", title: next.edits.at(-1) || "", on: { click: () => edit({ do: "undo" }) } }, "Undo")),
         el("div", { class: "sb-map-labels" }, labels),
         el("p", { class: "sb-dim", role: "status" }, next.edits.at(-1) || ""));
@@ -77,7 +77,7 @@
           const settings = document.getElementById("map-settings");
           settings?.querySelector(".label-wrap:not(.open)")?.click();
           settings?.scrollIntoView({ block: "start", behavior: "smooth" });
-        } } }, "Choose texts of your own")));
+        } } }, "Choose your own texts")));
         return;
       }
       drawing = drawing || window.SB.scene(frame, {

@@ -20,10 +20,10 @@
     const tip = el("div", { class: "sb-tip", hidden: true });
     const plot = el("div", { class: "sb-plot", tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys pan, plus and minus zoom; the list next to it shows the selection." }, below, gpu, above);
     const count = el("span", { class: "sb-dim sb-map-count", role: "status" });
-    const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag with Shift" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
+    const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag with Shift pressed" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
     const reset = el("button", { type: "button", on: { click: () => { close(); eye.fly(eye.home(), stepped); } } }, "Reset");
     for (const [name, button] of Object.entries(modes)) button.addEventListener("click", () => { mode = name; pressed(); });
-    const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Chosen texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
+    const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
 
     let value = null, eye = null, points = null, ids = null, typical = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
     let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, share = 1, pointed = null;
@@ -38,7 +38,7 @@
       el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "Drag mode" }, Object.values(modes)), reset,
         el("div", { class: "sb-map-finder" }, finder.box, finder.how), count),
       el("div", { class: "sb-map-body" }, el("div", { class: "sb-map-frame" }, plot, tip), el("div", { class: "sb-map-side" }, list, marks, legendRoot)));
-    if (!gl) plot.append(el("p", { class: "sb-empty" }, "This browser cannot draw the map: WebGL is switched off. The list and the legend work without it."));
+    if (!gl) plot.append(el("p", { class: "sb-empty" }, "This browser cannot draw the map because WebGL is disabled. The list and the legend work without it."));
     const pressed = () => { for (const [name, button] of Object.entries(modes)) button.setAttribute("aria-pressed", mode === name ? "true" : "false"); plot.dataset.mode = mode; };
     pressed();
 
@@ -140,7 +140,7 @@
         shape = done ? null : outline;
         if (done) {
           const rows = mapping.within(eye, points, hidden, outline);
-          if (rows.length) { past = []; open({ kind: "lasso", title: t`${grouped(rows.length)} chosen`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
+          if (rows.length) { past = []; open({ kind: "lasso", title: t`${grouped(rows.length)} selected`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
         }
         render();
       },

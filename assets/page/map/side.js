@@ -32,7 +32,7 @@
       }
       const left = list.rows.length - from - rows.length;
       if (left > 0) {
-        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, t`Show more of ${grouped(left)}`);
+        const button = el("button", { type: "button", class: "sb-small-button", on: { click: () => { button.parentNode.remove(); more(list, items, from + rows.length, asked); } } }, t`Show more (${grouped(left)} left)`);
         items.append(el("li", { class: "sb-map-more" }, button));
       }
     }

@@ -4,7 +4,7 @@
   const { views, el, svg, select, sentences, grouped, t } = window.SB;
   const ICONS = { together: "M7 11v9H4v-9zM7 11l4-7c1.5 0 2.5 1 2.5 2.5V10h5.2c1.2 0 2 1.1 1.7 2.2l-1.7 6.3c-.2.9-1 1.5-1.9 1.5H7",
     apart: "M17 13V4h3v9zM17 13l-4 7c-1.5 0-2.5-1-2.5-2.5V14H5.3c-1.2 0-2-1.1-1.7-2.2l1.7-6.3C5.5 4.6 6.3 4 7.2 4H17" };
-  const WORDS = { together: "Belong together", apart: "Do not belong together" };
+  const WORDS = { together: "Similar", apart: "Dissimilar" };
   const keyOf = (a, b) => [a.trim(), b.trim()].sort().join("\0");
   let known = new Map();
 
@@ -15,10 +15,10 @@
     for (const button of node.children) button.setAttribute("aria-pressed", says === (button.dataset.says === "together") ? "true" : "false");
   }
   function thumbs(host, index, a, b) {
-    const button = (says) => el("button", { type: "button", "data-says": says, "aria-label": WORDS[says], title: t`${WORDS[says]}: put into the basket of pairs`,
+    const button = (says) => el("button", { type: "button", "data-says": says, "aria-label": WORDS[says], title: t`${WORDS[says]}: add to the pair basket`,
       on: { click: (event) => { event.stopPropagation(); select(host, says, index); } } },
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: ICONS[says] })));
-    const node = el("span", { class: "sb-thumbs", role: "group", "aria-label": "Put this pair into the basket" }, button("together"), button("apart"));
+    const node = el("span", { class: "sb-thumbs", role: "group", "aria-label": "Add this pair to the basket" }, button("together"), button("apart"));
     drawn.set(node, { key: keyOf(a, b) });
     paint(node);
     return node;
@@ -73,14 +73,14 @@
       const draw = () => root.replaceChildren(
         el("div", { class: "sb-drawer-head" }, el("h2", {}, "Your pairs"),
           el("button", { type: "button", class: "sb-plain-button", disabled: !value.undo, on: { click: () => select(host, "undo", 0) } }, "Undo"),
-          el("button", { type: "button", class: "sb-plain-button", disabled: !value.count, on: { click: () => select(host, "clear", 0) } }, "Empty it"),
+          el("button", { type: "button", class: "sb-plain-button", disabled: !value.count, on: { click: () => select(host, "clear", 0) } }, "Clear all"),
           el("button", { type: "button", class: "sb-icon-button", "aria-label": "Close", on: { click: () => drawer("basket", false) } }, "✕")),
         ...(value.trouble ? [el("p", { class: "sb-note", role: "status" }, value.trouble)] : []),
         el("p", { class: "sb-dim" }, ...(value.count
           ? sentences([t`Similar pairs: ${grouped(value.together)}, dissimilar pairs: ${grouped(value.apart)}.`, "Train on them to teach the model what you mean by similar."])
           : ["Click a thumb next to two texts in Similarity, Search, Map or Near-duplicates to label the pair. Labelled pairs are collected here for training."])),
         el("ul", { class: "sb-pairs" }, value.pairs.map((pair) => row(pair, draw))),
-        ...(value.rest ? [el("p", { class: "sb-note" }, t`${grouped(value.rest)} older ones are in the file to download.`)] : []));
+        ...(value.rest ? [el("p", { class: "sb-note" }, t`The download has ${grouped(value.rest)} older pairs.`)] : []));
       draw();
     };
   };

@@ -33,7 +33,7 @@
     const most = Math.max(1e-9, ...value.totals.flat());
     const nodes = [[], []], likeness = (side, word, other) => (side === 0 ? value.alike[word][other] : value.alike[other][word]);
     const told = el("p", { class: "sb-words-told sb-dim", role: "status" });
-    const rest = "Hover over a word, or move to it with Tab, to see its match.";
+    const rest = "Hover over a word, or focus it with Tab, to see its match.";
     const textOf = (side, word) => value.texts[side].words[word][1];
 
     function join(side, word) {
@@ -87,7 +87,7 @@
     }
 
     function picture() {
-      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t`${n} sentences compared: move by the arrow keys` });
+      const order = rows(), n = order.length, canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": t`${n} sentences compared; move with the arrow keys` });
       const told = el("div", { class: "sb-matrix-told", role: "status" }), nearest = el("ol", { class: "sb-matrix-near" });
       const scale = Math.max(1, Math.floor(1200 / n));
       canvas.width = canvas.height = n * scale;
@@ -122,7 +122,7 @@
       });
       go(Math.min(at[0], n - 1), Math.min(at[1], n - 1));
       root.repaint = paint;
-      return el("div", { class: "sb-matrix-picture" }, canvas, el("div", {}, told, el("h3", {}, "Nearest to the first of the two"), nearest));
+      return el("div", { class: "sb-matrix-picture" }, canvas, el("div", {}, told, el("h3", {}, "Most similar to the first sentence"), nearest));
     }
 
     function draw() {

@@ -14,7 +14,7 @@
     async function draw(value) {
       last = value;
       const told = value.points.map((point) => `${point.name} ${number(point.score, 4)}, ${grouped(Math.round(point.rate))}`).join("; ");
-      plot.setAttribute("aria-label", t`${value.metric} and sentences a second: ${told}`);
+      plot.setAttribute("aria-label", t`${value.metric} and sentences per second: ${told}`);
       const Plotly = await plotly(plot);
       if (!Plotly || last !== value || !root.isConnected) return;
       const ink = token("--sb-dim"), grid = token("--sb-line"), accent = token("--sb-accent");
@@ -47,7 +47,7 @@
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
         margin: { l: 8, r: 8, t: 36, b: 8 }, height: 280, showlegend: false, hovermode: "closest",
         hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },
-        xaxis: { ...axis, type: "log", range: [Math.min(...rates) - room, Math.max(...rates) + room], title: { text: "sentences a second", font: { size: 12, color: ink } }, dtick: 1, tickformat: "~s" },
+        xaxis: { ...axis, type: "log", range: [Math.min(...rates) - room, Math.max(...rates) + room], title: { text: "sentences per second", font: { size: 12, color: ink } }, dtick: 1, tickformat: "~s" },
         yaxis: { ...axis, tickformat: ".2f" },
       }, { displayModeBar: false, responsive: true });
     }

@@ -9,7 +9,7 @@
     const facts = [
       ["Step", value.steps ? t`${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
       ["Loss", number(value.loss, 4)],
-      ["Rows a second", value.rate || "–"],
+      ["Rows per second", value.rate || "–"],
       [value.live ? "Time left" : "Time", duration(value.live ? value.left : value.seconds)],
     ];
     root.replaceChildren(
@@ -24,7 +24,7 @@
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []),
       ...(value.scores ? [scores(value.scores)] : []),
       ...(value.parts && value.parts.length && !value.live ? [el("details", { class: "sb-more" },
-        el("summary", {}, value.parts.length === 1 ? "Finished training run" : t`Its ${value.parts.length} trainings one by one`), parts(value.parts))] : []),
+        el("summary", {}, value.parts.length === 1 ? "Finished training run" : t`Individual training runs (${value.parts.length})`), parts(value.parts))] : []),
       ...(value.rows || []).map((words) => el("p", { class: "sb-note" }, words)));
   };
 
@@ -79,7 +79,7 @@
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "The lines on the bars, and “between”: 95% intervals over resampled rows.")] : []),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Lines on the bars and “between” show 95% bootstrap intervals.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 

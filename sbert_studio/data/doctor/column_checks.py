@@ -34,7 +34,7 @@ def check_swapped_columns(context: CheckContext) -> Iterator[Finding]:
         for name in roles.texts:
             if profile_column(name, ()).key in SCORE | LABEL:
                 message = _(
-                    "the columns {name} and {target} look swapped: one holds sentences, the other scores or labels",
+                    "the columns {name} and {target} look swapped: one contains sentences, the other scores or labels",
                     name=repr(name),
                     target=repr(roles.target),
                 )
@@ -108,14 +108,14 @@ def check_number_forms(context: CheckContext) -> Iterator[Finding]:
     if max(roles.low or 0.0, roles.high or 0.0) <= 1 and mixes_percentages(form_of):
         odd = tuple(rows["percent"])
         yield Finding(
-            "info", _("{rows} with the score written as percentages, read as parts of 1: 60% as 0.6", rows=count(len(odd), "row")), odd
+            "info", _("{rows} with the score written as a percentage, read as a fraction: 60% as 0.6", rows=count(len(odd), "row")), odd
         )
         return
     usual, *others = sorted(rows, key=lambda form: -len(rows[form]))
     for form in others:
         odd = tuple(rows[form])
         message = _(
-            "{rows} with the score written {forms}, most others {forms2}: two scales in one column",
+            "{rows} with the score written {forms}, unlike most others ({forms2}): two scales in one column",
             rows=count(len(odd), "row"),
             forms=_FORMS[form],
             forms2=_FORMS[usual],
@@ -130,12 +130,12 @@ def check_constant_columns(context: CheckContext) -> Iterator[Finding]:
         return
     for name, column in zip(roles.texts, examples.texts, strict=True):
         if len(set(column)) == 1:
-            yield Finding("error", _("the column {name} holds the same text in every row", name=repr(name)), context.all_rows)
+            yield Finding("error", _("the column {name} contains the same text in every row", name=repr(name)), context.all_rows)
     for place, column in enumerate(examples.texts):
         for other in range(place):
             if column == examples.texts[other]:
                 names = _("{texts} and {texts2}", texts=repr(roles.texts[other]), texts2=repr(roles.texts[place]))
-                yield Finding("error", _("the columns {names} hold the same texts in every row", names=names), context.all_rows)
+                yield Finding("error", _("the columns {names} contain the same texts in every row", names=names), context.all_rows)
     targets = examples.targets
     if targets is not None and bool((targets == targets[0]).all()):
         what = "score" if roles.kind == "scored_pairs" else "label"
@@ -187,7 +187,7 @@ def _check_score_balance(context: CheckContext, targets: np.ndarray) -> Iterator
     if len(values) > 1 and share > _SAME_SCORE_SHARE:
         others = context.rows(np.flatnonzero(places != sizes.argmax()))
         fix = _undersample(context, (_MAX_IMBALANCE - 1) * len(others)) if len(others) >= _MIN_ROWS else None
-        yield Finding("warning", _("{share} of the rows have the same score; only these differ", share=f"{share:.0%}"), others, fix)
+        yield Finding("warning", _("{share} of the rows have the same score; only these rows differ", share=f"{share:.0%}"), others, fix)
 
 
 def _rebalance(context: CheckContext, sizes: np.ndarray, rare: list[int], rows: tuple[int, ...]) -> Fix | None:
@@ -236,7 +236,7 @@ def check_size(context: CheckContext) -> Iterator[Finding]:
         yield Finding("error", _("only {usable_rows}: too few to train on", usable_rows=count(number, "usable row")), context.all_rows)
     elif number < _FEW_ROWS:
         message = _(
-            "only {usable_rows}: expect a small gain and an imprecise score; a few hundred rows do far better",
+            "only {usable_rows}: expect a small gain and an imprecise score; a few hundred rows work much better",
             usable_rows=count(number, "usable row"),
         )
         yield Finding("warning", message, context.all_rows)

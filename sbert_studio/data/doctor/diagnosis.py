@@ -240,7 +240,7 @@ def _diagnose_dev(
         if why := find_reversed_scores(train, examples, similar):
             raise StudioError(
                 _("its scores or labels seem to be reversed ({why})", why=why),
-                "reverse them, so that they mean what those of the training file mean, or do not use the file",
+                "reverse them to match the training file, or do not use the file",
             )
     except StudioError as error:
         hint = _("; {hint}", hint=error.hint) if error.hint else ""

@@ -41,12 +41,12 @@ def apply_fix(table: Table, fix: Fix) -> Table:
         fixed = apply(table, fix.values)
     except (KeyError, TypeError, ValueError) as error:
         raise StudioError(
-            _("the fix {name} does not fit {name2}", name=repr(fix.name), name2=table.name),
+            _("the fix {name} does not apply to {name2}", name=repr(fix.name), name2=table.name),
             "check the file again and use its current fixes",
         ) from error
     if not len(fixed):
         raise StudioError(
-            _("the fix {name} would leave no row of {name2}", name=repr(fix.name), name2=table.name),
+            _("the fix {name} would leave no rows in {name2}", name=repr(fix.name), name2=table.name),
             "correct the rows in a spreadsheet instead",
         )
     return fixed

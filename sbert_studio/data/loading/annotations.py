@@ -47,7 +47,7 @@ def _drop_rejected(content: Content) -> Content:
     if not rejected.any() or rejected.all():
         return content
     rows = tuple(content.lines[rejected].tolist())
-    message = _("{rows} that the annotator rejected or ignored, left out", rows=count(len(rows), "row"))
+    message = _("{rows} that the annotator rejected or ignored, skipped", rows=count(len(rows), "row"))
     note = Finding("info", message, rows, skip_reason="rejected or ignored by the annotator")
     return replace(content, data=content.data.filter(~rejected), lines=content.lines[~rejected], notes=(*content.notes, note))
 

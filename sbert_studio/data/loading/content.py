@@ -31,15 +31,15 @@ _CHUNK_CHARACTERS = 1 << 24
 _SPANS_SHOWN = 5
 
 _EVENTS: dict[str, tuple[Severity, str, bool, str]] = {
-    "short": ("warning", "with fewer cells than there are columns; the missing cells were left empty", True, ""),
-    "long": ("warning", "with more cells than there are columns; the surplus was joined to the last column", True, ""),
-    "joined": ("warning", "with unquoted separators inside texts; those before a blank were read as part of the text", True, ""),
-    "blank": ("info", "without any cell, left out", False, "blank"),
-    "header": ("info", "that repeat the header, left out", False, "repeats the header"),
-    "nul": ("warning", "that held NUL characters, which were removed", True, ""),
-    "broken": ("warning", "that held bytes which do not fit the file's encoding; they read as \ufffd", True, ""),
+    "short": ("warning", "with fewer cells than there are columns; the missing cells are empty", True, ""),
+    "long": ("warning", "with more cells than there are columns; the surplus cells were joined to the last column", True, ""),
+    "joined": ("warning", "with unquoted separators inside texts; those before a space were read as part of the text", True, ""),
+    "blank": ("info", "without any cells, skipped", False, "blank"),
+    "header": ("info", "that repeat the header, skipped", False, "repeats the header"),
+    "nul": ("warning", "that contained NUL characters, which were removed", True, ""),
+    "broken": ("warning", "with bytes that are invalid in the file's encoding; they are shown as �", True, ""),
     "quote": ("warning", "with a quotation mark that is never closed; it was read as part of the text", True, ""),
-    "literal": ("info", "with quotation marks that do not pair up; they were read as part of the text", False, ""),
+    "literal": ("info", "with unbalanced quotation marks; they were read as part of the text", False, ""),
 }
 """Event → severity, message after "n rows", whether a fix to skip the rows is offered, and why the rows are already skipped."""
 
@@ -104,7 +104,7 @@ class RowLog:
             )
             more = " and so on" if len(self.spans) > _SPANS_SHOWN else ""
             message = _(
-                "{rows} read from several lines that may be rows of their own, within quotes: {each}{more}",
+                "{rows} read from several lines within quotes that may be separate rows: {each}{more}",
                 rows=count(len(self.spans), "row"),
                 each=each,
                 more=more,
@@ -174,23 +174,23 @@ def check_cell_length(characters: int, row: int) -> None:
     """Raise a StudioError with the row number if a cell has more than ``LONGEST_CELL`` characters."""
     if characters > LONGEST_CELL:
         message = _(
-            "a cell holds {characters} characters; at most {longest_cell} are read",
+            "a cell has {characters} characters; the maximum is {longest_cell}",
             characters=f"{characters:,}",
             longest_cell=f"{LONGEST_CELL:,}",
         )
-        raise StudioError(message, "cut that text, or check that its quotation marks pair up", [row])
+        raise StudioError(message, "shorten that text, or check that its quotation marks are balanced", [row])
 
 
 def check_total_length(characters: int, row: int) -> None:
     """Raise a StudioError if the rows up to ``row`` have more than :data:`MOST_CHARACTERS` characters in total."""
     if characters > MOST_CHARACTERS:
         message = _(
-            "the texts have {characters} characters by row {row}; at most {most_characters} are read from one file",
+            "the texts up to row {row} have {characters} characters; the maximum per file is {most_characters}",
             characters=f"{characters:,}",
             row=f"{row:,}",
             most_characters=f"{MOST_CHARACTERS:,}",
         )
-        raise StudioError(message, "keep the rows and columns that are needed, or split the file")
+        raise StudioError(message, "keep only the rows and columns you need, or split the file")
 
 
 def check_width(columns: int) -> None:
@@ -198,5 +198,5 @@ def check_width(columns: int) -> None:
     if columns > MOST_COLUMNS:
         raise StudioError(
             _("the table has more than {most_columns} columns", most_columns=f"{MOST_COLUMNS:,}"),
-            "keep the text, score and label columns only",
+            "keep only the text, score and label columns",
         )

@@ -57,7 +57,7 @@ def read_csv(source: TableFile, progress: Progress | None = None) -> Content:
     csv.field_size_limit(LONGEST_CELL)  # the default limit of the csv module is 131,072
     start = source.first_lines()
     if not any(line.strip() for line in start):
-        raise StudioError(_("{name} holds no text", name=source.path.name), "give a file with at least one row of text")
+        raise StudioError(_("{name} contains no text", name=source.path.name), "use a file with at least one row of text")
     declared = _declared_delimiter(start[0])
     skip = int(declared is not None)
     dialect, questions = detect_dialect(start[skip:], source.suffix, source.delimiter or declared)
@@ -98,7 +98,7 @@ def _dialect_notes(dialect: Dialect, suffix: str, width: int) -> Iterator[Findin
     if dialect.curly:
         yield Finding("info", "typographic quotation marks around cells were removed")
     if dialect.strip and dialect.delimiter != "|":
-        yield Finding("info", "blanks beside the separators were removed")
+        yield Finding("info", "spaces around the separators were removed")
 
 
 def _declared_delimiter(line: str) -> str | None:
@@ -234,7 +234,8 @@ def _decimal_columns(layout: Layout, chosen: bool | None) -> tuple[int, ...]:
     if len(fitting) > 1:
         raise StudioError(
             "the rows have more cells than the header has names, and more than one of their columns could hold decimal commas",
-            "put numbers with a comma in quotation marks, or save the file with semicolons; --delimiter , takes every comma as a separator",
+            "put numbers with a comma in quotation marks, or save the file with semicolons; use --delimiter , to treat "
+            "every comma as a separator",
             [line for line, cells in layout.body if len(cells) > width],
         )
     return fitting[0] if fitting else ()
@@ -284,8 +285,8 @@ def _ask_decimals(layout: Layout, columns: tuple[int, ...]) -> tuple[Question, .
     two = option("two columns", delimiter=",")
     first = rows[0][1]
     at = columns[0] if columns else len(first) - 2
-    text = _("Are {first},{first2} and the like one number, or two columns?", first=first[at], first2=first[at + 1])
-    why = "each row has a number cut in two by a comma, or two whole numbers side by side"
+    text = _("Is {first},{first2} one number or two columns?", first=first[at], first2=first[at + 1])
+    why = "each row has either a decimal number with a comma or two adjacent integers"
     shown = tuple(ExampleRow(line, tuple(cells)) for line, cells in rows[:3])
     return (Question("delimiter", text, (decimal, two) if columns else (two, decimal), why, shown),)
 
@@ -333,7 +334,7 @@ def read_text(source: TableFile, progress: Progress | None = None) -> Content:
             columns.append(number, cells)
     data, numbers = columns.finish(names)
     if not len(numbers):
-        raise StudioError(_("{name} holds no text", name=source.path.name), "give a file with at least one sentence, one a line")
+        raise StudioError(_("{name} contains no text", name=source.path.name), "use a file with at least one sentence, one per line")
     notes = [*source.encoding_notes(), *log.findings()]
     if at_end and not at_start:
         notes.append(Finding("info", "each line ends with @ and a label; the labels became a column"))

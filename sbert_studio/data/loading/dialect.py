@@ -162,7 +162,7 @@ def named_dialect(name: str) -> Dialect:
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise StudioError(
             _("{name} is not a delimiter", name=repr(name)),
-            "give one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
+            "use one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
         )
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 

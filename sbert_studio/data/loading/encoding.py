@@ -20,8 +20,8 @@ _COMMON_CHARACTER = re.compile("[\t\n\r\x20-\x7e\xa0-\u05ff\u2010-\u203b\u3000-\
 _HOST_NAME_CODECS = ("idna", "punycode")
 _CONTROL_IN_TEXT = (0, 9, 10, 11, 12, 13, 26, 27)
 
-_TEXT_HINT = "give a CSV, TSV, JSONL, XLSX, Parquet or plain text file"
-_UNPACK = "unpack it, and give the table inside"
+_TEXT_HINT = "use a CSV, TSV, JSONL, XLSX, Parquet or plain text file"
+_UNPACK = "unpack it, and use the table inside"
 _BINARY_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or locked Excel file", "save it as .xlsx or .csv, without a password"),
     (b"PK\x03\x04", "a zip archive", _UNPACK),
@@ -30,13 +30,13 @@ _BINARY_FORMATS: tuple[tuple[bytes, str, str], ...] = (
     (b"Rar!", "a RAR archive", _UNPACK),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", _UNPACK),
     (b"%PDF", "a PDF", "copy its table into a spreadsheet and save that"),
-    (b"\x89PNG", "a PNG picture", _TEXT_HINT),
-    (b"\xff\xd8\xff", "a JPEG picture", _TEXT_HINT),
-    (b"GIF8", "a GIF picture", _TEXT_HINT),
+    (b"\x89PNG", "a PNG image", _TEXT_HINT),
+    (b"\xff\xd8\xff", "a JPEG image", _TEXT_HINT),
+    (b"GIF8", "a GIF image", _TEXT_HINT),
     (b"\x93NUMPY", "a NumPy array", _TEXT_HINT),
     (b"SQLite format 3", "an SQLite database", "export its table as CSV"),
-    (b"\x7fELF", "a program", _TEXT_HINT),
-    (b"MZ\x90", "a program", _TEXT_HINT),
+    (b"\x7fELF", "an executable", _TEXT_HINT),
+    (b"MZ\x90", "an executable", _TEXT_HINT),
     (b"\x80\x04\x95", "a Python pickle", "export it as CSV or Parquet"),
     (b"ARROW1", "an Arrow file", "save it as Parquet"),
 )

@@ -98,24 +98,24 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
                 if not others:
                     raise
                 hint = _(
-                    "{hint}; it is the sheet {title} that was read, the workbook also holds {others}",
+                    "{hint}; the sheet {title} was read, and the workbook also contains {others}",
                     hint=error.hint,
                     title=repr(chosen.title),
                     others=others,
                 )
                 raise StudioError(error.message, hint, error.rows) from error
         except _DAMAGE as error:
-            raise StudioError(_("{name} is not a workbook that can be read", name=name), _SAVE_AGAIN) from error
+            raise StudioError(_("{name} is not a readable workbook", name=name), _SAVE_AGAIN) from error
     notes = content.notes
     if filled:
-        notes = (Finding("info", "cells merged over several rows were filled with their value", tuple(filled)), *notes)
+        notes = (Finding("info", "merged cells were filled with their value in every row", tuple(filled)), *notes)
     if others:
         read = {"title": repr(chosen.title), "others": others}
         message = (
-            _("the sheet {title} was read; the workbook also holds {others}", **read)
+            _("the sheet {title} was read; the workbook also contains {others}", **read)
             if chosen is sheets[0]
             else _(
-                "the sheet {title} was read, because {first} holds no table; the workbook also holds {others}",
+                "the sheet {title} was read, because {first} contains no table; the workbook also contains {others}",
                 first=repr(sheets[0].title),
                 **read,
             )
@@ -196,7 +196,7 @@ def scan_workbook(path: Path) -> dict[str, SheetShape]:
         with zipfile.ZipFile(path) as archive:
             return {entry.filename: _scan_part(path.name, archive, entry) for entry in archive.infolist()}
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError, RuntimeError, expat.ExpatError) as error:
-        raise StudioError(_("{name} is not a workbook that can be read", name=path.name), _SAVE_AGAIN) from error
+        raise StudioError(_("{name} is not a readable workbook", name=path.name), _SAVE_AGAIN) from error
 
 
 def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetShape:
@@ -262,7 +262,7 @@ class _PartScanner:
         self._characters = 0
         if self._cells > _MOST_CELLS:
             message = _("{workbook} has more than {most_cells} columns", workbook=self.workbook, most_cells=f"{_MOST_CELLS:,}")
-            raise StudioError(message, "keep the text, score and label columns only", [self._row])
+            raise StudioError(message, "keep only the text, score and label columns", [self._row])
         if reference:
             self._check_row(int(_COLUMN_LETTERS.sub("", reference, count=1)))
 
@@ -270,9 +270,9 @@ class _PartScanner:
         if number < 1:
             raise ValueError(f"a row of the number {number}")
         if number > _MOST_ROWS:
-            shown = f"{number:,}" if number < 10**15 else "a thousand million million or more"
+            shown = f"{number:,}" if number < 10**15 else "10¹⁵ or more"
             message = _(
-                "{workbook} has a row of the number {shown}; a sheet has at most {most_rows} rows",
+                "{workbook} has a row with the number {shown}; a sheet has at most {most_rows} rows",
                 workbook=self.workbook,
                 shown=shown,
                 most_rows=f"{_MOST_ROWS:,}",
@@ -287,11 +287,11 @@ class _PartScanner:
                 check_cell_length(self._characters, self._row)
             raise StudioError(
                 _(
-                    "{workbook} holds a text of more than {longest_cell} characters",
+                    "{workbook} contains a text of more than {longest_cell} characters",
                     workbook=self.workbook,
                     longest_cell=f"{LONGEST_CELL:,}",
                 ),
-                "cut that text",
+                "shorten that text",
             )
 
     def _refuse_entity(self, *_: object) -> None:

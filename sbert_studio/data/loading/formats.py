@@ -71,7 +71,7 @@ def _choose_reader(source: TableFile) -> Reader | None:
         hint = "download or write it again, or give it the extension of its format, such as .csv or .txt"
         raise StudioError(_("{name} is not a Parquet file: it contains text", name=source.path.name), hint)
     if source.suffix in (".yml", ".yaml"):
-        hint = "convert it to CSV or JSON lines: an example a row, with its text and its label"
+        hint = "convert it to CSV or JSON Lines: one example per row, with its text and its label"
         raise StudioError(_("{name} is YAML, not a table", name=source.path.name), hint)
     return read_json if source.suffix in _JSON else None
 
@@ -129,7 +129,7 @@ def _only_member(archive: zipfile.ZipFile, name: str) -> zipfile.ZipInfo:
         listed = ", ".join(one.filename for one in members[:5])
         raise StudioError(
             _("{name} is an archive of {members} files: {listed}", name=name, members=len(members), listed=listed),
-            "unpack it, and give the table inside",
+            "unpack it, and use the table inside",
         )
     return members[0]
 
@@ -143,7 +143,7 @@ def _copy(file: IO[bytes], target: Path, name: str, max_bytes: int | None) -> No
             size += len(block)
             if size > most:
                 raise StudioError(
-                    _("{name} unpacks to more than {most} MiB, the most that is accepted", name=name, most=f"{most >> 20:,}"),
-                    "give a smaller file",
+                    _("{name} has more than {most} MiB when unpacked, which is the maximum", name=name, most=f"{most >> 20:,}"),
+                    "use a smaller file",
                 )
             out.write(block)

@@ -84,9 +84,9 @@ def http_status(error: BaseException) -> int:
 def describe_hub_failure(status: int) -> tuple[str, str] | None:
     """Return a message and a hint for an HTTP status that indicates a problem on the Hub's side; None for any other."""
     if status == _TOO_MANY_REQUESTS:
-        return "the Hugging Face Hub gets too many requests from here", "try again in a few minutes"
+        return "the Hugging Face Hub has received too many requests from here", "try again in a few minutes"
     if status >= _SERVER_ERROR:
-        return _("the Hugging Face Hub has a problem of its own (status {status})", status=status), "try again later"
+        return _("the Hugging Face Hub reports a problem on its side (status {status})", status=status), "try again later"
     return None
 
 
@@ -101,12 +101,12 @@ def _choose_file(repository: str, files: Sequence[str]) -> str:
     found = sorted(next(filter(None, by_split), files))
     if not found:
         raise StudioError(
-            _("{repository} holds no Parquet file", repository=repository), "choose another dataset, or download it and give the file"
+            _("{repository} contains no Parquet file", repository=repository), "choose another dataset, or download it and use the file"
         )
     if len(found) > 1:
         listed = ", ".join(found[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
         raise StudioError(
-            _("{repository} holds {found} evaluation files: {listed}", repository=repository, found=len(found), listed=listed),
+            _("{repository} contains {found} evaluation files: {listed}", repository=repository, found=len(found), listed=listed),
             f"name one: hf://datasets/{repository}/{found[0]}",
         )
     return found[0]
@@ -116,7 +116,7 @@ def _download(files: Any, source: str, target: Path, most: int, progress: Progre
     size, done = int(files.info(source).get("size") or 0), 0
     name = source.rsplit("/", 1)[-1]
     too_large = StudioError(
-        _("{name} is larger than {most} MiB, the most that is accepted", name=name, most=f"{most >> 20:,}"),
+        _("{name} is larger than {most} MiB, which is the maximum", name=name, most=f"{most >> 20:,}"),
         "choose a smaller file of the dataset",
     )
     if size > most:
@@ -146,22 +146,20 @@ def _explain(error: BaseException, repository: str, file: str) -> StudioError | 
     status, causes = http_status(error), _causes(error)
     if status == _FORBIDDEN or any(isinstance(one, GatedRepoError) for one in causes):
         hint = "accept it on huggingface.co, and log in with `hf auth login`"
-        return StudioError(_("the dataset {repository} requires its licence to be accepted first", repository=repository), hint)
+        return StudioError(_("the license of the dataset {repository} has to be accepted first", repository=repository), hint)
     if any(isinstance(one, OfflineModeIsEnabled) for one in causes):
-        hint = "unset HF_HUB_OFFLINE, or give a file of your own"
-        return StudioError(
-            _("the dataset {repository} cannot be downloaded: this machine is offline by its settings", repository=repository), hint
-        )
+        hint = "unset HF_HUB_OFFLINE, or use your own file"
+        return StudioError(_("the dataset {repository} cannot be downloaded: this machine is in offline mode", repository=repository), hint)
     if isinstance(error, FileNotFoundError) or status in (_UNAUTHORIZED, _NOT_FOUND):
         no_set = _("there is no public dataset {repository}", repository=repr(repository))
         message = (
-            _("{repository} holds no file {file}, or there is no such dataset", repository=repository, file=repr(file)) if file else no_set
+            _("{repository} has no file {file}, or the dataset does not exist", repository=repository, file=repr(file)) if file else no_set
         )
         return StudioError(message, "check its spelling on huggingface.co/datasets")
     if failure := describe_hub_failure(status):
         return StudioError(*failure)
     if isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx"):
-        hint = "go online and try again, or give a file of your own"
+        hint = "go online and try again, or use your own file"
         return StudioError(
             _("the dataset {repository} cannot be downloaded: the Hugging Face Hub cannot be reached", repository=repository), hint
         )

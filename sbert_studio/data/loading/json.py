@@ -16,7 +16,7 @@ from .content import Content, RowLog
 from .nested import collect_rows
 from .source import Lines, TableFile
 
-_HINT = 'write one JSON object a line, such as {"text": "…"}'
+_HINT = 'write one JSON object per line, such as {"text": "…"}'
 _LARGEST_OBJECT = 1 << 26
 _LONGEST_ELEMENT = 32 * LONGEST_CELL
 _FIRST_CHUNKS = 16
@@ -53,7 +53,7 @@ def read_json(source: TableFile, progress: Progress | None = None) -> Content:
     """
     start = "".join(islice(source.chunks(), _FIRST_CHUNKS)).lstrip()
     if not start:
-        raise StudioError(_("{name} holds no text", name=source.path.name), _HINT)
+        raise StudioError(_("{name} contains no text", name=source.path.name), _HINT)
     log = RowLog()
     if _is_one_document(start, source.suffix == ".json"):
         content = collect_rows(enumerate(_read_document(source, start[0] == "[", progress), start=1))
@@ -92,7 +92,7 @@ def parse_elements(chunks: Iterable[str], decoder: json.JSONDecoder, refuse: Ref
         text.number += 1
     text.expect("]", "',' or ']' is missing")
     if text.peek():
-        raise refuse("something follows the array", text.number)
+        raise refuse("there is data after the array", text.number)
 
 
 class _ArrayText:
@@ -172,7 +172,8 @@ def _read_document(source: TableFile, array: bool, progress: Progress | None) ->
     if source.path.stat().st_size > _LARGEST_OBJECT:
         limit = _LARGEST_OBJECT >> 20
         raise StudioError(
-            _("{name} is one JSON object of more than {limit} MiB", name=name, limit=limit), "write one JSON object a line (JSONL) instead"
+            _("{name} is a single JSON object of more than {limit} MiB", name=name, limit=limit),
+            "write one JSON object per line (JSONL) instead",
         )
     try:
         value = _DECODER.decode("".join(chunks).removeprefix("\ufeff"))
@@ -219,7 +220,7 @@ def _rows_of_lists(value: Mapping[str, Any], name: str) -> Iterable[Any]:
         usual = [key for key in _ROW_KEYS if key in keys]
         if len(keys) > 1 and not {"rows", "data"} & set(usual):
             raise StudioError(
-                _("{name} holds several lists of rows: {keys}", name=name, keys=", ".join(keys)), "give each a file of its own"
+                _("{name} contains several lists of rows: {keys}", name=name, keys=", ".join(keys)), "put each list into a separate file"
             )
         return lists[(usual or keys)[0]]
     if len(lists) < len(value) or len(set(map(len, lists.values()))) > 1:

@@ -86,8 +86,8 @@ def build_content(
     source = iter(records)
     sample, filled = take_sample(source)
     if not filled:
-        raise StudioError("the file holds no text", "give a file with at least one row of text")
-    no_rows = StudioError("the file holds a header but no rows", "add rows below the header", [filled[0][0]])
+        raise StudioError("the file contains no text", "use a file with at least one row of text")
+    no_rows = StudioError("the file contains a header but no rows", "add rows below the header", [filled[0][0]])
     if header is None and len(filled) == 1 and len(filled[0][1]) > 1 and looks_like_names(filled[0][1]):
         raise no_rows
     layout = find_layout(filled, header, aligned=aligned)
@@ -134,9 +134,9 @@ def find_layout(rows: Sequence[Row], header: bool | None = None, *, aligned: boo
     if start:
         words = " ".join(cell.strip() for cell in cells[0] if cell.strip())
         message = (
-            _("{rows} before the table ({words}…), left out", rows=count(start, "row"), words=repr(words[:_SHOWN]))
+            _("{rows} before the table ({words}…), skipped", rows=count(start, "row"), words=repr(words[:_SHOWN]))
             if start > 1
-            else _("{rows} before the table ({words}), left out", rows=count(start, "row"), words=repr(words[:_SHOWN]))
+            else _("{rows} before the table ({words}), skipped", rows=count(start, "row"), words=repr(words[:_SHOWN]))
         )
         notes.append(Finding("info", message, tuple(line for line, _ in rows[:start])))
     at = start
@@ -209,7 +209,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
     names, at = list(cells[start]), start + 1
     notes = []
     if counts_columns(cells[start:]):
-        message = "the first row only counts the columns, as pandas writes it for columns without names; it was read as the header"
+        message = "the first row only numbers the columns, as pandas does for unnamed columns; it was read as the header"
         notes.append(Finding("info", message, (rows[start][0],)))
         names[0] = names[0] or "index"
     if names[0].startswith("#"):
@@ -227,7 +227,7 @@ def _read_header_rows(rows: Sequence[Row], start: int) -> tuple[list[str], int, 
         else:
             break
         words = ", ".join(cell.strip() for cell in other if cell.strip())
-        notes.append(Finding("info", _("a second header row, left out: {words}", words=words[:_SHOWN]), (rows[at][0],)))
+        notes.append(Finding("info", _("a second header row, skipped: {words}", words=words[:_SHOWN]), (rows[at][0],)))
         at += 1
     while names and not names[-1].strip():
         names.pop()
@@ -286,13 +286,15 @@ def _align(
     surplus = raw - len(names)
     filled = [name for name in names if name.strip()]
     if surplus == 1 and normalize(names[0]) not in IDENTIFIER and _counts_rows(body):
-        note = "the header has one name fewer than the rows have cells; the first column, of row numbers, has no name"
+        note = "the header has one cell fewer than the rows; the first column contains row numbers and has no name"
         return ["", *names], [Finding("info", note, (line,))], []
     if surplus > 0 and usual > len(names):
-        note = _("the rows have {raw} cells, the header {names}; the last columns have no name", raw=raw, names=count(len(names), "name"))
+        note = _(
+            "the rows have {raw} cells, the header has {names}; the last columns have no name", raw=raw, names=count(len(names), "name")
+        )
         return names, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(filled) == raw:
-        note = _("the header has {names} cells, the rows {raw}; its empty cells are left out", names=len(names), raw=raw)
+        note = _("the header has {names} cells, the rows have {raw}; its empty cells are ignored", names=len(names), raw=raw)
         return filled, [Finding("warning", note, (line,))], []
     if surplus < 0 and raw > 1 and len(body) > 1 and chosen is None:
         why = _("the first row has {names} cells, the rows below have {raw}", names=len(names), raw=raw)
@@ -312,7 +314,7 @@ def _ask_header(rows: Sequence[Row], named: bool) -> Question:
     no = option("no, it is data", header=False)
     shown = tuple(ExampleRow(line, tuple(cell[:_SHOWN] for cell in cells)) for line, cells in rows[:2])
     why = "its words look like those of the rows below"
-    return Question("header", "Does the first row name the columns?", (yes, no) if named else (no, yes), why, shown)
+    return Question("header", "Does the first row contain the column names?", (yes, no) if named else (no, yes), why, shown)
 
 
 def _usual_width(rows: Sequence[Sequence[str]], share: float) -> tuple[int, int]:
@@ -422,5 +424,5 @@ def _is_short_for_column(cell: str, texts: Sequence[str]) -> bool:
 def _refuse_second_table(line: int, cells: Sequence[str]) -> NoReturn:
     words = ", ".join(cell.strip() for cell in cells if cell.strip())
     raise StudioError(
-        _("a second table seems to begin within the file ({words})", words=words[:80]), "give each table a file of its own", [line]
+        _("a second table seems to start within the file ({words})", words=words[:80]), "put each table into a separate file", [line]
     )

@@ -89,10 +89,10 @@ def collect_rows(values: Iterable[tuple[int, Any]]) -> Content:
                 cells[places[key]] = cell_text(cell)
             columns.append(line, cells)
     if not places:
-        raise StudioError("the file holds no rows", 'write one JSON object a line, such as {"text": "…"}')
+        raise StudioError("the file contains no rows", 'write one JSON object per line, such as {"text": "…"}')
     names = [cell_text(key) or "column_1" for key in places]
     data, lines = columns.finish(names)
-    notes = (Finding("info", "this is the corpus of a BEIR dataset: each title was put before its text"),) if spreader.is_beir else ()
+    notes = (Finding("info", "this is the corpus of a BEIR dataset: each text was prefixed with its title"),) if spreader.is_beir else ()
     return read_conventions(Content(tuple(names), data, lines, (*spreader.notes(), *notes)))
 
 

@@ -59,24 +59,22 @@ def read_parquet(source: TableFile, progress: Progress | None = None) -> Content
             for line, row in rows:
                 columns.append(line, [cell_text(value) for value in row])
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StudioError(
-            _("{name} is not a Parquet file that can be read", name=path.name), "write it again, or save it as CSV"
-        ) from error
+        raise StudioError(_("{name} is not a readable Parquet file", name=path.name), "export it again, or save it as CSV") from error
     data, lines = columns.finish(names)
     return read_conventions(Content(names, data, lines, dates.notes()))
 
 
 def _check_shape(file: str, names: tuple[str, ...], rows: int) -> None:
     if not names or not rows:
-        raise StudioError(_("{file} holds no rows", file=file), "give a file with at least one row of text")
+        raise StudioError(_("{file} contains no rows", file=file), "use a file with at least one row of text")
     if rows > MOST_ROWS:
         raise StudioError(
-            _("{file} has {rows} rows; at most {most_rows} are read", file=file, rows=f"{rows:,}", most_rows=f"{MOST_ROWS:,}"),
-            "keep the rows that are needed",
+            _("{file} has {rows} rows; the maximum is {most_rows}", file=file, rows=f"{rows:,}", most_rows=f"{MOST_ROWS:,}"),
+            "keep only the rows you need",
         )
     check_width(len(names))
     if len(set(names)) < len(names):
-        raise StudioError(_("two columns of {file} have the same name", file=file), "give each column a name of its own")
+        raise StudioError(_("two columns of {file} have the same name", file=file), "give each column a unique name")
 
 
 def _column_sizes(metadata: Any) -> Counter[str]:
@@ -185,8 +183,8 @@ class _DateConverter:
             Finding(
                 "warning",
                 _(
-                    "{rows} with a date or time in {name} outside the years 1 to 9999, or of an unknown time zone; it "
-                    "stays as text, in UTC",
+                    "{rows} with a date or time in {name} outside the years 1 to 9999, or in an unknown time zone; it "
+                    "is kept as text, in UTC",
                     rows=count(len(rows), "row"),
                     name=repr(name),
                 ),

@@ -43,7 +43,7 @@ class TableFile:
     def open(cls, path: Path, name: str | None = None, *, encoding: str | None, delimiter: str | None, header: bool | None) -> TableFile:
         """Read the first bytes of a file; raise a StudioError if it is missing, empty, a folder or unreadable."""
         if path.is_dir():
-            raise StudioError(_("{name} is a folder", name=path.name), "give a file")
+            raise StudioError(_("{name} is a folder", name=path.name), "specify a file")
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD)
@@ -54,7 +54,7 @@ class TableFile:
                 _("{path} cannot be read: {strerror}", path=path, strerror=error.strerror), "check the path and its permissions"
             ) from None
         if not head:
-            raise StudioError(_("{name} is empty", name=path.name), "give a file with at least one row of text")
+            raise StudioError(_("{name} is empty", name=path.name), "use a file with at least one row of text")
         return cls(path, name or path.name, head, encoding, delimiter, header)
 
     @property
@@ -150,7 +150,7 @@ class Lines:
                 self._had_damage = True
             if len(line) >= LONGEST_LINE and not line.endswith(("\n", "\r")):
                 message = _("line {number} is longer than {longest_line} characters", number=number, longest_line=f"{LONGEST_LINE:,}")
-                raise StudioError(message, "check that the file is a table of text, one row a line")
+                raise StudioError(message, "check that the file is a table of text with one row per line")
             if self._progress and number % _REPORT_EVERY == 0:
                 self._progress(min(self._raw.tell(), self._size), self._size)
             pending.append(line)

@@ -199,8 +199,8 @@ def read_table(
     if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(
-            _("{name} has {size} MiB; at most {limit} MiB are accepted", name=path.name, size=f"{size:,.0f}", limit=f"{limit:,.0f}"),
-            "give a smaller file",
+            _("{name} has {size} MiB; the maximum is {limit} MiB", name=path.name, size=f"{size:,.0f}", limit=f"{limit:,.0f}"),
+            "use a smaller file",
         )
     content = read_content(path, name=name, progress=progress, max_bytes=max_bytes, encoding=encoding, delimiter=delimiter, header=header)
     return unpack_cells(Table(name or path.name, content.names, content.lines, content.notes, content.data, doubts=content.doubts))

@@ -419,6 +419,6 @@ def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) ->
             _("no column of {name} looks like text", name=table.name), _("{hint}{elsewhere}", hint=hint, elsewhere=table.elsewhere)
         )
     return StudioError(
-        _("{nested} of {name} holds lists or objects, not texts", nested=", ".join(map(repr, nested[:3])), name=table.name),
+        _("{nested} of {name} contains lists or objects, not texts", nested=", ".join(map(repr, nested[:3])), name=table.name),
         'write each text as a separate value, such as {"question": "…", "answer": "…"}',
     )

@@ -65,7 +65,7 @@ class SchemaContext:
         texts = [text for text in self.texts if text.name != target]
         if not texts:
             raise no_text_error(
-                self.table, self.profiles, _("name one of its columns: {columns}", columns=", ".join(self.table.columns[:20]))
+                self.table, self.profiles, _("specify one of its columns: {columns}", columns=", ".join(self.table.columns[:20]))
             )
         longest = max(text.words for text in texts)
         return min(texts, key=lambda text: (is_comment_name(text.name), not text.is_named_text, text.words < longest / 2)).name

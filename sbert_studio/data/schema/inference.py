@@ -194,7 +194,7 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
         found = find_categories(context.profiles, text, context.evidence)
         if not found:
             raise StudioError(
-                _("{name} has no column of categories", name=context.table.name), "name the column, or choose the kind sentences"
+                _("{name} has no column of categories", name=context.table.name), "specify the column, or choose the kind sentences"
             )
         target = found[0].column
     return InferredSchema(_labelled_texts(context, text, target), EXPLICIT)
@@ -282,7 +282,7 @@ def _with_tags(context: SchemaContext, text: str, tags: str, category: CategoryT
         roles, others = _labelled_texts(context, text, tags), [("sentences", (text,), None), *others]
     why = () if category is None else (category.describe(),)
     reason = _(
-        "the column {tags} holds several tags in some cells; to use one tag per text, keep only that one in each cell", tags=repr(tags)
+        "the column {tags} contains several tags in some cells; to use one tag per text, keep only that tag in each cell", tags=repr(tags)
     )
     question = _("The column {tags} contains tags, several in some cells: should texts with the same tags be similar?", tags=repr(tags))
     asked = ask_kind(context.table, roles, others, question, join("; ", (reason, *why)), (text,), is_favored=False)

@@ -88,7 +88,7 @@ def _ask_order(context: SchemaContext, roles: Roles, target: str, label_order: L
     names = ", ".join(list(quoted.values())[:_MOST_NAMED]) + (" …" if len(labels) > _MOST_NAMED else "")
     text = _("Is this the order from least to most similar: {names}?", names=names)
     if not roles.ordered:
-        text = _("Are the labels {names} without an order, as kinds of relations are?", names=names)
+        text = _("Do the labels {names} have no order, like types of relations?", names=names)
     elif len(labels) == 2:
         text = _(
             "Are pairs labelled {quoted} more similar than pairs labelled {quoted2}?", quoted=quoted[labels[1]], quoted2=quoted[labels[0]]
@@ -140,7 +140,7 @@ def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) 
     places = [class_index(label, classes) for label in order]
     if sorted(places) != list(range(len(classes))):
         raise StudioError(
-            _("the order {order} does not name each label of {target} once", order=", ".join(order), target=repr(target)),
+            _("the order {order} does not list each label of {target} exactly once", order=", ".join(order), target=repr(target)),
             _("its labels are: {names}; list all of them, least similar first", names=format_names(list(classes))),
         )
     return LabelOrder(tuple(classes[place] for place in places), True, True, "as specified")
@@ -158,7 +158,7 @@ def _order_by_words(
         why = (
             evidence.describe()
             if is_certain
-            else _("the words say {order}, but {evidence}", order=" < ".join(order), evidence=evidence.describe())
+            else _("the wording suggests {order}, but {evidence}", order=" < ".join(order), evidence=evidence.describe())
         )
         return LabelOrder(_add_rare(evidence.order, names) if is_doubtful else order, True, is_certain, why, is_favored=is_doubtful)
     is_favored = not _leans_against(order, evidence)

@@ -219,7 +219,7 @@ def describe_scale(low: float, high: float) -> str:
         )
     span = _("scores {low}–{high}", low=f"{low:g}", high=f"{high:g}")
     if (low, high) == (0.0, 1.0):
-        return _("{span}, taken as they are", span=span)
+        return _("{span}, unchanged", span=span)
     return (
         _("{span}, divided by {high}", span=span, high=f"{high:g}")
         if low == 0.0

@@ -123,7 +123,7 @@ def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | N
         raise StudioError(
             _("{name} has {found}, but pairs need two", name=context.table.name, found=found),
             _(
-                "add the second text, or name two of its columns: {names}; a single column can be used as kind sentences{elsewhere}",
+                "add the second text, or specify two of its columns: {names}; a single column can be used as kind sentences{elsewhere}",
                 names=names,
                 elsewhere=context.table.elsewhere,
             ),
@@ -217,7 +217,7 @@ def _target_of_kind(context: SchemaContext, texts: tuple[str, str], kind: Kind |
     if not targets:
         what = "scores" if kind == "scored_pairs" else "labels"
         raise StudioError(
-            _("{name} has no column of {what}", name=context.table.name, what=what), "name the column, or choose the kind positive_pairs"
+            _("{name} has no column of {what}", name=context.table.name, what=what), "specify the column, or choose the kind positive_pairs"
         )
     return targets[0].column
 
@@ -275,7 +275,7 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
 def _describe_doubt(one: PairTarget) -> str:
     evidence = _("; {association}", association=one.association.describe()) if one.association is not None else ""
     if one.rating == "unknown":
-        return _("the column {column} does not have the name of a score or a label{evidence}", column=repr(one.column), evidence=evidence)
+        return _("the column {column} is not named like a score or a label{evidence}", column=repr(one.column), evidence=evidence)
     return _("the column {column} may be neither a score nor a label{evidence}", column=repr(one.column), evidence=evidence)
 
 
@@ -323,13 +323,13 @@ def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: floa
             "the column {empty} is empty; formulas have no value until a spreadsheet has calculated and saved them", empty=repr(empty[0])
         )
     if nested := [one.name for one in named if one.is_nested]:
-        return _("the column {nested} holds lists or objects, of which no score or label was read", nested=repr(nested[0]))
+        return _("the column {nested} contains lists or objects, which cannot be scores or labels", nested=repr(nested[0]))
     if rejected := [name for name in texts if is_negative_name(name)]:
-        return _("the column {rejected} is named like a negative, and no column holds its anchor", rejected=repr(rejected[0]))
+        return _("the column {rejected} is named like a negative, but no column is named like its anchor", rejected=repr(rejected[0]))
     if alignment is not None and alignment < _AT_CHANCE:
         return _("by {model}, the two texts of a row are hardly more similar than texts of different rows", model=context.evidence.model)
     if few := [one for name in texts if (one := context.profile(name)).is_category]:
-        return _("the column {name} holds only {distinct} different texts", name=repr(few[0].name), distinct=f"{few[0].distinct:,}")
+        return _("the column {name} contains only {distinct} different texts", name=repr(few[0].name), distinct=f"{few[0].distinct:,}")
     return ""
 
 
@@ -387,5 +387,5 @@ def _ask_third_text(context: SchemaContext, roles: Roles, third: str) -> Questio
     every = tuple(one.name for one in context.texts if one.name in texts or are_comparable(context, one, texts))
     negatives = (*texts, third) if set(every) == {*texts, third} else every
     text = _("Is {third} a negative of {texts}, or should it be ignored?", third=repr(third), texts=repr(texts[0]))
-    why = _("{third} contains similar texts, and nothing tells their role", third=repr(third))
+    why = _("{third} contains similar texts, and nothing indicates its role", third=repr(third))
     return ask_kind(context.table, roles, [("triplets", negatives, None)], text, why, (*texts, third), is_favored=False)

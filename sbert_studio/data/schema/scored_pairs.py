@@ -160,7 +160,7 @@ class _ScaleCheck:
             if self.evidence.similar is not None:
                 return ""
             if has_open_direction(target):
-                return _("{target} may begin at the best or at the worst, and no model was used", target=repr(target))
+                return _("{target} may start at the best or at the worst value, and no model was used", target=repr(target))
             return _("{target} is the name of a distance, and no model was used", target=repr(target)) if is_reversed else ""
         is_opposite = (found.rho < 0) != is_reversed
         if explained_reversal(target, min(self.low, self.high), max(self.low, self.high)) is not None:
@@ -190,7 +190,7 @@ class _ScaleCheck:
         else:
             rho, model = self.found.rho, self.found.model
             why = _(
-                "read so, the rank correlation with the similarity by {model} is {rho}, as they are written {rho2}",
+                "the rank correlation with the similarity by {model} is {rho} on one scale, and {rho2} as written",
                 model=model,
                 rho=f"{rho:.2f}",
                 rho2=f"{as_written.rho:.2f}",
@@ -206,7 +206,9 @@ class _ScaleCheck:
             option(_("{example} is {share}%", example=example, share=f"{share:g}"), scale=(self.low, self.high)),
             option(_("{example} is {example}%", example=example), scale=(100 * self.low, 100 * self.high)),
         )
-        text = _("Is a {target} of {example}, beside percentages, {share}%?", target=self.target, example=example, share=f"{share:g}")
+        text = _(
+            "Does a {target} of {example} mean {share}%, like the percentages?", target=self.target, example=example, share=f"{share:g}"
+        )
         return Question("scale", text, options, why, self._rows([*plain[:2], *percents[:1]])), reason
 
     def ask_zero(self) -> Question | None:

@@ -52,7 +52,7 @@ def find_task(shape: DataShape) -> Task:
     for task in _TASKS.values():
         if task.fits(shape):
             return task
-    raise StudioError("sentences without labels cannot be used to evaluate a model", "give pairs with a score or label, or triplets")
+    raise StudioError("sentences without labels cannot be used to evaluate a model", "use pairs with a score or label, or triplets")
 
 
 def task_kinds(name: str) -> tuple[Kind, ...]:

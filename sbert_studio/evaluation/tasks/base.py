@@ -52,8 +52,8 @@ def class_roles(table: Table) -> ClassRoles:
     roles = infer_roles(table, "sentences")
     if roles.group is None:
         raise StudioError(
-            _("no column of {name} can hold classes", name=table.name),
-            "needed are a column of texts and one of classes, with at least two classes and several rows of each",
+            _("no column of {name} can contain classes", name=table.name),
+            "a column of texts and a column of classes are required, with at least two classes and several rows each",
         )
     return ClassRoles(roles.texts[0], roles.group)
 
@@ -68,9 +68,7 @@ def class_row_report(table: Table, roles: ClassRoles) -> RowReport:
     """Report the use of every row: rows with a text and a class are evaluated."""
     used = _class_columns(table, roles)[2]
     blank = tuple(table.lines[~used].tolist())
-    return report_rows(
-        table, [Finding("warning", "left out", blank, skip_reason="no text or no class")] if blank else [], table.lines[used]
-    )
+    return report_rows(table, [Finding("warning", "skipped", blank, skip_reason="no text or no class")] if blank else [], table.lines[used])
 
 
 def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str], tuple[str, ...]]:
@@ -82,8 +80,8 @@ def labelled_texts(table: Table, roles: ClassRoles) -> tuple[list[str], list[str
     texts, labels, used = _class_columns(table, roles)
     rows = np.flatnonzero(used).tolist()
     if len({labels[row] for row in rows}) < 2:
-        raise StudioError(_("the column {label} holds a single class", label=repr(roles.label)), "give texts of at least two classes")
-    notes = () if used.all() else (_("left out for a blank text or class: {rows}", rows=describe_rows(table.lines[~used].tolist())),)
+        raise StudioError(_("the column {label} contains a single class", label=repr(roles.label)), "use texts of at least two classes")
+    notes = () if used.all() else (_("skipped because of a blank text or class: {rows}", rows=describe_rows(table.lines[~used].tolist())),)
     return [texts[row] for row in rows], [labels[row] for row in rows], notes
 
 
@@ -199,7 +197,7 @@ class Task(ABC):
 
     def train_and_evaluate(self, evaluated: EncodedExamples, reference: EncodedExamples, dev: EncodedExamples | None) -> Report:
         """Train on ``reference``, choose settings on ``dev``, evaluate on ``evaluated``, for tasks with ``learns``."""
-        raise StudioError(_("{name} does not use reference rows", name=self.name), "give only the evaluation data")
+        raise StudioError(_("{name} does not use reference rows", name=self.name), "specify only the evaluation data")
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
@@ -207,7 +205,7 @@ class Task(ABC):
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Evaluate a pair scorer that ranks encoded candidates, for tasks with ``ranks_candidates``."""
-        raise StudioError(_("{name} ranks no candidates", name=self.name), "evaluate the model on pairs with a score or a label")
+        raise StudioError(_("{name} cannot rank candidates", name=self.name), "evaluate the model on pairs with a score or a label")
 
     def pairs(self, examples: Examples) -> list[tuple[str, str]]:
         """Return the text pairs that a pair scorer has to score."""
@@ -234,7 +232,7 @@ class Task(ABC):
             kind = (
                 "a cross-encoder has none"
                 if model.candidate_encoder is None
-                else "a poly-encoder compares several of one with one of the other"
+                else "a poly-encoder compares several vectors of one text with one of the other"
             )
             raise StudioError(
                 _("{name} needs a vector of each text, and {kind}", name=self.name, kind=kind),
@@ -250,11 +248,11 @@ class Task(ABC):
         self.require_pairs(model)
         if model.labels > 1 and not self.sorts_pairs:
             raise StudioError(
-                _("this model sorts pairs into classes ({class_names}) and has no score", class_names=", ".join(model.class_names)),
+                _("this model classifies pairs ({class_names}) and has no score", class_names=", ".join(model.class_names)),
                 "choose the task classes",
             )
         if model.labels == 1 and self.sorts_pairs:
-            raise StudioError("this model gives a pair one score and knows no classes", "choose the task sts or pairs")
+            raise StudioError("this model returns one score per pair and has no classes", "choose the task sts or pairs")
 
     def require(self, roles: Roles) -> None:  # noqa: B027 (most tasks need nothing beyond their kinds)
         """Check that the columns are of a supported kind.
@@ -315,7 +313,7 @@ def require_order(roles: Roles) -> None:
     """
     if roles.kind == "labelled_pairs" and not roles.ordered:
         raise StudioError(
-            _("the labels {labels} have no order that a ranking could follow", labels=", ".join(roles.labels[:6])), "choose classes"
+            _("the labels {labels} have no order, so they cannot be ranked", labels=", ".join(roles.labels[:6])), "choose classes"
         )
 
 

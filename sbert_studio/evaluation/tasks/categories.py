@@ -241,7 +241,7 @@ class CategoryTask(TextTask):
     help = "Share of texts whose nearest neighbor, or nearest category centroid, has their own category."
     main: ClassVar[tuple[str, ...]] = ("nearest_neighbour_accuracy",)
     uses_reference = True
-    reference_help = "Nearest neighbours are looked up in these rows; without them, among the texts above."
+    reference_help = "Nearest neighbors are searched in these rows; by default, among the texts above."
 
     def fits(self, shape: DataShape) -> bool:
         return shape.kind == "labelled_texts"
@@ -265,7 +265,7 @@ class CategoryTask(TextTask):
             notes = (
                 *notes,
                 _(
-                    "the only text of its category counts as wrong: {single} of {examples}",
+                    "texts that are the only ones in their category count as wrong: {single} of {examples}",
                     single=f"{single:,}",
                     examples=f"{len(examples):,}",
                 ),

@@ -136,7 +136,7 @@ def alignment(left: np.ndarray, right: np.ndarray) -> GeometrySample:
     u, v = unit(left), unit(right)
     both = u.any(axis=1) & v.any(axis=1)
     if not both.any():
-        raise StudioError("there are no positive pairs to measure alignment on", "give pairs of texts that belong together")
+        raise StudioError("there are no positive pairs to measure alignment on", "use pairs of similar texts")
     distances = np.square(u[both] - v[both], dtype=np.float64).sum(axis=1)
     return GeometrySample(float(distances.mean()), int(both.sum()), int(both.sum()))
 
@@ -145,7 +145,7 @@ def _unit_rows(vectors: np.ndarray) -> np.ndarray:
     rows = unit(vectors)
     rows = rows[rows.any(axis=1)]
     if len(rows) < 2:
-        raise StudioError("fewer than two texts have a vector with a direction", "give more texts")
+        raise StudioError("fewer than two texts have a nonzero vector", "use more texts")
     return rows
 
 

@@ -180,7 +180,7 @@ def evaluate_by_group(scores: np.ndarray, gold: np.ndarray, groups: Sequence[str
         with resample_subset(rows):
             drawn.append(bootstrap_spearman(own, theirs))
     if not found:
-        raise StudioError("within every group all gold scores are the same", "choose another group column, or evaluate all pairs together")
+        raise StudioError("the gold scores are constant within every group", "choose another group column, or evaluate all pairs together")
     resampled = average_bootstraps(drawn)
     report = {
         "groups": found,
@@ -204,7 +204,7 @@ class TopicTask(Task):
 
     def require(self, roles: Roles) -> None:
         if roles.group is None:
-            raise StudioError("no column says which topic a pair is of", "name it as the group: --group topic")
+            raise StudioError("no column contains the topics of the pairs", "specify it as the group: --group topic")
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
         return evaluate_by_group(similarities(encoded.vectors[0], encoded.vectors[1])[by], encoded.targets, encoded.examples.groups)

@@ -197,11 +197,11 @@ def label_ids(labels: tuple[str, ...], class_names: tuple[str, ...]) -> np.ndarr
     if -1 in found:
         raise StudioError(
             _(
-                "the label {labels} is none of the model's classes: {class_names}",
+                "the label {labels} is not one of the model's classes: {class_names}",
                 labels=repr(labels[found.index(-1)]),
                 class_names=", ".join(class_names),
             ),
-            "give pairs with these labels",
+            "use pairs with these labels",
         )
     return np.asarray(found, np.int64)
 
@@ -224,7 +224,7 @@ def _stratified_folds(truth: np.ndarray, folds: int, seed: int) -> list[Split]:
 def _require_folds(truth: np.ndarray, folds: int, seed: int) -> list[Split]:
     splits = _stratified_folds(truth, folds, seed)
     if not splits:
-        raise StudioError("every class has a single row", "add rows, so that a class can be learnt from one and tested on another")
+        raise StudioError("every class has a single row", "add rows, so that each class has rows for training and for testing")
     return splits
 
 
@@ -307,8 +307,8 @@ class SentEvalTask(TextTask):
     main: ClassVar[tuple[str, ...]] = ("accuracy",)
     learns = True
     reference_help = (
-        "The regression is trained on these rows, such as the train.csv that belongs to a test.csv; without them, "
-        "on the rows above in ten folds."
+        "The regression is trained on these rows, such as the train.csv that belongs to a test.csv; by default, on the "
+        "rows above in ten folds."
     )
 
     def read(self, table: Table, known_roles: Roles | ClassRoles | None = None) -> TaskData:
@@ -327,12 +327,13 @@ class SentEvalTask(TextTask):
         train, test = _features(reference), _features(evaluated)
         if train[0].shape[1] != test[0].shape[1]:
             raise StudioError(
-                "single texts cannot be used to evaluate pairs, nor pairs to evaluate single texts", "give two files of one kind"
+                "single texts cannot be used to evaluate pairs, nor pairs to evaluate single texts", "use two files of the same kind"
             )
         if not set(train[1]) & set(test[1]):
             classes = ", ".join(sorted(set(test[1]))[:6])
             raise StudioError(
-                _("none of the classes {classes} is among those of the known rows", classes=classes), "give the set's own training rows"
+                _("none of the classes {classes} is among those of the reference rows", classes=classes),
+                "use the dataset's own training rows",
             )
         own = None if dev is None else _features(dev)
         return evaluate_senteval_split(train, test, own, positive=_positive_class(evaluated.examples))

@@ -348,7 +348,7 @@ def cap_length(requested: int | None, backbone: Any, tokenizer: Any) -> int:
     """Return the ``requested`` length, or the tokenizer's limit, but at most the backbone's number of positions."""
     if requested is None and int(tokenizer.model_max_length) < _MIN_LENGTH:
         raise StudioError(
-            _("the model's tokenizer reads {model_max_length} tokens of a text", model_max_length=tokenizer.model_max_length),
+            _("the maximum length of the model's tokenizer is {model_max_length}", model_max_length=tokenizer.model_max_length),
             "copy the folder again",
         )
     limits = [int(tokenizer.model_max_length) if requested is None else requested]

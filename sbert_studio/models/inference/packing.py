@@ -326,7 +326,7 @@ def quantize_dynamic_int8(backbone: Any) -> Any:
         try:
             from torch.ao.quantization import per_channel_dynamic_qconfig, quantize_dynamic
         except ImportError:
-            raise StudioError("this build of PyTorch cannot quantise to int8", "choose float32 or bfloat16") from None
+            raise StudioError("this build of PyTorch cannot quantize to int8", "choose float32 or bfloat16") from None
         quantize: Any = quantize_dynamic
         return quantize(backbone, {nn.Linear: per_channel_dynamic_qconfig}, dtype=torch.qint8)
 

@@ -53,14 +53,14 @@ class MachineSpeed:
         """Return the precision that ``auto`` chooses on this CPU, and one sentence with the reason."""
         float32, bfloat16 = self.best_rate("float32"), self.best_rate("bfloat16")
         if not bfloat16:
-            return "float32", "this processor does not multiply bfloat16"
+            return "float32", "this CPU has no fast bfloat16"
         speedup = bfloat16 / max(float32, 1e-9)
         if speedup < _MIN_BFLOAT16_SPEEDUP:
-            return "float32", _("bfloat16 multiplies only {speedup} times as fast here, and rounds", speedup=f"{speedup:.1f}")
+            return "float32", _("bfloat16 is only {speedup} times as fast here, and less precise", speedup=f"{speedup:.1f}")
         return (
             "bfloat16",
             _(
-                "it multiplies {speedup} times as fast as float32 here; int8, which rounds more, is taken only where it is named",
+                "it is {speedup} times as fast as float32 here; int8, which is less precise, is used only on request",
                 speedup=f"{speedup:.1f}",
             ),
         )

@@ -112,7 +112,7 @@ def _unavailable(title: str, message: str) -> StudioError:
         hint = "wait for your quota to renew, sign in with Hugging Face for a larger one, or run on the CPU: SBERT_STUDIO_DEVICE=cpu"
         return StudioError(_("your time on the shared GPU is used up ({reason})", reason=reason), hint)
     return StudioError(
-        _("the shared GPU is not available now ({reason})", reason=reason),
+        _("the shared GPU is currently not available ({reason})", reason=reason),
         "try again in a minute; training resumes from its last checkpoint",
     )
 

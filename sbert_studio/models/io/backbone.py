@@ -25,11 +25,11 @@ _COUNTS = (_LAYERS, "num_attention_heads", "hidden_size")
 _LAYER_PREFIX = re.compile(r"(?:^|.*?\.)(?:layers?|h|blocks?)\.(?=\d+\.)")
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _POINTER_BYTES = 64  # bytes read to recognize a Git LFS pointer
-_UNCOMPRESSED = "take the uncompressed model"
+_UNCOMPRESSED = "use the uncompressed model"
 _SIZES = "correct vocab_size, hidden_size and the other sizes there, or copy the folder again"
 # huggingface_hub's message about a setting of the wrong type.
 _WRONG_KIND = re.compile(r"Field '(?P<field>\w+)' expected (?P<kind>[^,]+), got \w+ \(value: (?P<value>.*?)\)")
-_KINDS = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
+_KINDS = {"int": "an integer", "float": "a number", "str": "a text", "bool": "true or false"}
 _LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _ENCODER_DECODERS = ("t5", "mt5", "umt5")  # for these, transformers can load the encoder alone
 
@@ -72,7 +72,7 @@ def translate_load_errors(name: str, folder: Path) -> Iterator[None]:
         if absent := [name for name in sorted(recorded_files(folder)) if not (folder / name).is_file()]:
             raise missing_file_error(folder / absent[0]) from error
         words = str(error).strip() or type(error).__name__
-        raise _unusable(name, _("{words} is not known here", words=words) if isinstance(error, KeyError) else words) from error
+        raise _unusable(name, _("{words} is not supported", words=words) if isinstance(error, KeyError) else words) from error
 
 
 def _unusable(name: str, words: str) -> StudioError:
@@ -90,7 +90,7 @@ def _unusable(name: str, words: str) -> StudioError:
         )
     if "ignore_mismatched_sizes" in words:
         return StudioError(
-            _("the model {name} cannot be read: its weights have other sizes than its config.json says", name=repr(name)), _SIZES
+            _("the model {name} cannot be read: its weights do not match the sizes in its config.json", name=repr(name)), _SIZES
         )
     lines = words.splitlines()
     reason = " ".join(lines[:2]) if lines[0].rstrip().endswith(":") else lines[0]
@@ -105,7 +105,7 @@ def damaged_file_error(path: Path) -> StudioError:
     if _is_pointer(path):
         return StudioError(
             f"{path.parent.name}/{path.name} is a pointer of Git LFS, not the file itself",
-            "run `git lfs pull` in the folder that was cloned, or fetch it with `hf download`",
+            "run `git lfs pull` in the cloned folder, or download it with `hf download`",
         )
     return StudioError(_("the model's file {name}/{name2} is damaged", name=path.parent.name, name2=path.name), "copy the folder again")
 
@@ -120,7 +120,7 @@ def _is_pointer(path: Path) -> bool:
 
 def missing_file_error(path: Path) -> StudioError:
     """Return the error for a missing model file."""
-    return StudioError(_("the model lacks its file {name}/{name2}", name=path.parent.name, name2=path.name), "copy the whole folder")
+    return StudioError(_("the model's file {name}/{name2} is missing", name=path.parent.name, name2=path.name), "copy the whole folder")
 
 
 def _unreadable(folder: Path) -> Path | None:
@@ -148,7 +148,7 @@ def require_finite(weights: Mapping[str, Tensor], path: Path) -> None:
         # The sum is nearly always finite, and three times as fast as checking each number.
         if not torch.isfinite(tensor.sum()) and not torch.isfinite(tensor).all():
             raise StudioError(
-                _("{key} in {name}/{name2} holds numbers that are not finite", key=key, name=path.parent.name, name2=path.name),
+                _("{key} in {name}/{name2} contains numbers that are not finite", key=key, name=path.parent.name, name2=path.name),
                 "copy the folder again",
             )
 
@@ -197,7 +197,7 @@ def require_consistent_model(model: Any, tokenizer: Any, report: Mapping[str, An
     names = {name for name, _ in model.named_parameters()}
     if unread := [key for key in sorted(report["unexpected_keys"]) if _is_layer_weight(key, names, f"{model.base_model_prefix}.")]:
         raise StudioError(
-            _("the weights of {name} contain a layer that its settings omit: {unread}", name=repr(folder.name), unread=unread[0]),
+            _("the weights of {name} contain a layer that its configuration omits: {unread}", name=repr(folder.name), unread=unread[0]),
             "copy the folder again",
         )
     require_finite(dict(model.named_parameters()), folder / "model.safetensors")
@@ -244,17 +244,17 @@ def require_safetensors(folder: Path) -> None:
         # transformers would load and apply it without being asked.
         raise StudioError(
             _("the folder {name} contains both an adapter and a full model", name=repr(folder.name)),
-            "move the adapter to a folder of its own",
+            "move the adapter to a separate folder",
         )
     if any(folder.glob("*.safetensors")):
         return
     if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
         raise StudioError(
-            "this model's weights are a pickle (.bin), which can run code when it is opened, and is refused",
-            "use a version of the model that has a model.safetensors",
+            "the weights of this model are a pickle (.bin), which can run code when it is opened; it was rejected",
+            "use a version of the model that has a model.safetensors file",
         )
     raise StudioError(
-        _("the folder {name} holds no model.safetensors", name=repr(folder.name)), "choose the folder that holds the model itself"
+        _("the folder {name} contains no model.safetensors", name=repr(folder.name)), "choose the folder that contains the model"
     )
 
 
@@ -334,7 +334,7 @@ def load_backbone(folder: Path, *, lowercase: bool = False, frozen: bool = False
     """
     if not (folder / "config.json").is_file():
         raise StudioError(
-            _("the folder {name} holds no config.json", name=repr(folder.name)), "choose the folder that holds the model itself"
+            _("the folder {name} contains no config.json", name=repr(folder.name)), "choose the folder that contains the model"
         )
     config = read_config(folder)
     report: dict[str, Any] = {"missing_keys": (), "unexpected_keys": ()}

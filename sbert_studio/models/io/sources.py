@@ -82,7 +82,7 @@ def find_source(name: str, workspace: Workspace, allow_folders: bool) -> ModelSo
     if HUB_ID.fullmatch(name) and ".." not in name:
         return ModelSource("hub", name, None, name)
     if not allow_folders:
-        raise StudioError(_("there is no model {name}", name=repr(name[:100])), "choose one from the list, or give a Hugging Face id")
+        raise StudioError(_("there is no model {name}", name=repr(name[:100])), "choose one from the list, or enter a Hugging Face id")
     raise StudioError(
         _("there is no model or model folder {name}", name=repr(name[:200])),
         _("choose {bundled}, a run, a folder or a Hugging Face id", bundled=", ".join(BUNDLED)),
@@ -258,7 +258,7 @@ def _tensor_shapes(path: Path) -> dict[str, list[int]]:
     from safetensors import safe_open
 
     if cut := safetensors_error(path):
-        raise StudioError(_("its file {name} is cut short or damaged ({cut})", name=path.name, cut=cut))
+        raise StudioError(_("its file {name} is truncated or damaged ({cut})", name=path.name, cut=cut))
     with safe_open(path, framework="np") as file:
         names = [name for name in file.keys() if not name.endswith("position_ids")]  # noqa: SIM118  it is no mapping
         return {name: dequantized_shape(name, list(file.get_slice(name).get_shape())) for name in names}

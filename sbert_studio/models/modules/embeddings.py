@@ -76,7 +76,7 @@ class StaticEmbedding(TokenTable):
         if matrix.ndim != 2 or tokenizer.get_vocab_size() > len(matrix):
             raise StudioError(
                 _(
-                    "the tokenizer has {vocab_size} tokens, but the table the shape {shape}",
+                    "the tokenizer has {vocab_size} tokens, but the table has the shape {shape}",
                     vocab_size=tokenizer.get_vocab_size(),
                     shape=tuple(matrix.shape),
                 ),
@@ -175,7 +175,7 @@ class WordEmbeddings(TokenTable):
         table = torch.as_tensor(matrix, dtype=torch.float32)
         if table.ndim != 2 or len(table) != len(words):
             raise StudioError(
-                _("the table has {words} words, but vectors of shape {shape}", words=len(words), shape=tuple(table.shape)),
+                _("the table has {words} words, but vectors with the shape {shape}", words=len(words), shape=tuple(table.shape)),
                 "copy the folder again",
             )
         if not len(words) or words.words[0] != PADDING:
@@ -195,7 +195,7 @@ class WordEmbeddings(TokenTable):
         if kind != _SPLITTER:
             raise StudioError(
                 _("this model's tokenizer {kind} is not supported", kind=kind or "(unnamed)"),
-                _("models with a {splitter} can be read", splitter=_SPLITTER),
+                _("supported: models with a {splitter}", splitter=_SPLITTER),
             )
         table = read_weights(folder).get("emb_layer.weight")
         if table is None:

@@ -90,13 +90,15 @@ class Dense(Module):
         if activation is None:
             asked = str(config.get("activation_function"))[:80]
             raise StudioError(
-                _("the projection {name} has the activation {asked}, which cannot be read here", name=folder.name, asked=repr(asked)),
-                _("those of torch can: {activations}", activations=", ".join(ACTIVATIONS)),
+                _("the projection {name} has the activation {asked}, which is not supported", name=folder.name, asked=repr(asked)),
+                _("supported, from torch: {activations}", activations=", ".join(ACTIVATIONS)),
             )
         if None in names:
             names = {"sentence_embedding"} if names <= {None, "sentence_embedding"} else names
         if names != {"sentence_embedding"}:
-            raise StudioError(_("the projection {name} maps something else than a text's vector", name=folder.name), "choose another model")
+            raise StudioError(
+                _("the projection {name} is applied to something other than a text's vector", name=folder.name), "choose another model"
+            )
         inputs, outputs = int(config["in_features"]), int(config["out_features"])
         weights = read_weights(folder)
         require_shape(weights, "linear.weight", (outputs, inputs), folder)

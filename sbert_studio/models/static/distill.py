@@ -86,8 +86,8 @@ def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, prog
     known_words = vocabulary_words(encoder)
     if not known_words and not texts:
         raise StudioError(
-            _("{name} does not tell which words it knows", name=encoder.name),
-            "give a file of texts whose words should get a vector (--vocabulary)",
+            _("{name} does not provide its vocabulary", name=encoder.name),
+            "use a file of texts whose words should get a vector (--vocabulary)",
         )
     words, counts = _vocabulary(texts, known_words)
     vectors = project_to_principal_components(require_finite_vectors(encoder.encode(words, progress=progress)), dim)
@@ -120,11 +120,10 @@ def project_to_principal_components(vectors: np.ndarray, dim: int) -> np.ndarray
 
 def distillation_note(teacher: str, *, counted: bool) -> str:
     """Return the note of a distilled model for lists and model cards."""
-    by = "how often they occur in the texts that it was made for" if counted else "Zipf's law in the order of the vocabulary"
+    by = "their frequency in the texts that it was made for" if counted else "Zipf's law in vocabulary order"
     return _(
-        "A static distillation of {teacher}: one vector for each word, weighted by {by}. A word that is not "
-        "in the table is passed over. sentence-transformers reads it with its tokenizer of words, which "
-        "splits texts at spaces.",
+        "A static distillation of {teacher}: one vector per word, weighted by {by}. Unknown words are ignored. "
+        "sentence-transformers loads it with its word tokenizer, which splits texts at spaces.",
         teacher=teacher,
         by=by,
     )

@@ -62,7 +62,7 @@ def cooccurrences(ids: np.ndarray, starts: np.ndarray, size: int, window: int = 
             smaller = parts.pop()
             parts[-1] = parts[-1] + smaller
         if 2 * parts[0].nnz > _MAX_CELLS:
-            raise StudioError("there are too many pairs of words to count", "keep fewer words, or choose a narrower window")
+            raise StudioError("there are too many word pairs to count", "keep fewer words, or choose a smaller window")
         if progress is not None:
             progress(end, len(ids))
     total = sum(parts[1:], parts[0])
@@ -200,14 +200,14 @@ class GloVe(Learner):
 
     title = "GloVe"
     summary = "Learns from word co-occurrence counts over all texts."
-    unit = "pairs of words"
+    unit = "word pairs"
 
     @dataclass(frozen=True)
     class Params(LearnerParams):
         """Parameters of equation 9 and AdaGrad."""
 
         x_max: float = setting(0.0, "Co-occurrence count with full weight; 0: 100 for large corpora, less for small ones.", min=0)
-        alpha: float = setting(0.75, "Exponent by which rarer pairs are downweighted.", min=0, max=1, step=0.05)
+        alpha: float = setting(0.75, "Exponent that downweights rarer pairs.", min=0, max=1, step=0.05)
         rate: float = setting(0.05, "The learning rate of AdaGrad.", min=1e-6, max=1)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
@@ -216,7 +216,7 @@ class GloVe(Learner):
         ids, starts = WordTokens(vocabulary.words).flat(texts)
         counts = cooccurrences(ids, starts, len(vocabulary), self.params.window)
         if counts.nnz == 0:
-            raise StudioError("no text contains two known words", "give texts of several words, or keep rarer words")
+            raise StudioError("no text contains two known words", "use texts of several words, or keep rarer words")
         cells = NonzeroCells.from_matrix(counts, self.params.x_max or default_x_max(len(ids)), self.params.alpha)
         factors = Factors.draw(len(vocabulary), self.params.width, seed)
         fit_factors(cells, factors, self.params.epochs, self.params.rate, seed, progress)

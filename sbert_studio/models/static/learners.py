@@ -13,7 +13,7 @@ from .tokens import Vocabulary, count_words
 from .vectors import WordVectors
 
 SEED = 12
-LEARNERS: Registry[Learner] = Registry("way of learning word vectors")
+LEARNERS: Registry[Learner] = Registry("learner")
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,8 @@ def count_words(texts: Iterable[str], min_count: int = 2, most: int = 50_000) ->
         raise StudioError(
             _("no word occurs {min_count} times in these texts", min_count=min_count)
             if min_count > 1
-            else "there is no word in these texts",
-            "give more text, or keep rarer words; words are split at spaces, which does not work for Chinese, Japanese and Thai",
+            else "there are no words in these texts",
+            "use more text, or keep rarer words; words are split at spaces, which does not work for Chinese, Japanese and Thai",
         )
     counts = -np.array([count for count, _ in kept], np.int64)
     return Vocabulary(tuple(word for _, word in kept), counts, counter.total() - int(counts.sum()))

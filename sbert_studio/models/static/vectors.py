@@ -32,9 +32,9 @@ _WORDS = 2048  # words between two checks for a stop
 _BLANK = 10_000  # consecutive empty lines
 _LARGEST = 1e15  # maximum value, so that sums and products of vectors stay finite in float32
 _BYTES = 4 << 30  # of the matrix
-_FEWER = "keep its commonest words alone"
+_FEWER = "keep only its most frequent words"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
-_AGAIN = "the file is damaged or of another kind: fetch it again, or give word2vec's or GloVe's format"
+_AGAIN = "the file is damaged or in another format: download it again, or use word2vec's or GloVe's format"
 _SPELLED = 20_000  # most frequent words considered for spelling suggestions
 _BLOCK = 65_536  # rows
 
@@ -98,7 +98,7 @@ def read_vectors(path: Path, most: int = MOST_WORDS, progress: Progress | None =
                 else:
                     _read_binary(source, table, second, *header)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise StudioError(_("{name} cannot be unpacked: it is damaged or cut short", name=path.name), "fetch it again") from error
+        raise StudioError(_("{name} cannot be unpacked: it is damaged or truncated", name=path.name), "download it again") from error
     except OSError as error:
         raise StudioError(
             _("{name} cannot be read: {strerror}", name=path.name, strerror=error.strerror or error), "check the path and its permissions"
@@ -133,7 +133,7 @@ class _TableBuilder:
             if 4 * len(self._numbers) > _BYTES:
                 raise StudioError(
                     _(
-                        "{name} holds more than {bytes} GiB of numbers in {words} words",
+                        "{name} contains more than {bytes} GiB of numbers in {words} words",
                         name=self.name,
                         bytes=_BYTES >> 30,
                         words=f"{len(self._words):,}",
@@ -143,18 +143,18 @@ class _TableBuilder:
 
     def vectors(self) -> WordVectors:
         if not self._words:
-            raise StudioError(_("{name} holds no word vectors", name=self.name), _AGAIN)
+            raise StudioError(_("{name} contains no word vectors", name=self.name), _AGAIN)
         matrix = np.frombuffer(self._numbers, np.float32).reshape(-1, self.width)
         if max(-float(matrix.min()), float(matrix.max())) > _LARGEST:
             word = list(self._words)[int(np.argmax(np.abs(matrix).max(axis=1)))]
-            raise StudioError(_("{name} has a number for the word {word} that is too large", name=self.name, word=repr(word)), _AGAIN)
+            raise StudioError(_("{name} contains a number for the word {word} that is too large", name=self.name, word=repr(word)), _AGAIN)
         return WordVectors(tuple(self._words), matrix, None, self.name)
 
 
 def _line(source: IO[bytes], name: str, number: int) -> bytes:
     line = source.readline(_LINE)
     if len(line) >= _LINE:
-        raise StudioError(_("line {number} of {name} is too long to hold a word and its vector", number=number, name=name), _AGAIN)
+        raise StudioError(_("line {number} of {name} is too long for a word and its vector", number=number, name=name), _AGAIN)
     return line
 
 
@@ -182,7 +182,7 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
         blank = 0 if line.strip() else blank + 1
         if blank > _BLANK:
             raise StudioError(
-                _("{name} holds {blank} empty lines behind line {number}", name=table.name, blank=f"{_BLANK:,}", number=number - _BLANK),
+                _("{name} contains {blank} empty lines after line {number}", name=table.name, blank=f"{_BLANK:,}", number=number - _BLANK),
                 _AGAIN,
             )
         if not blank:
@@ -214,7 +214,7 @@ def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[f
         found = len(line.split()) - 1
         raise StudioError(
             _(
-                "line {number} of {name} has {found} numbers, those before it {width}",
+                "line {number} of {name} has {found} numbers, but earlier lines have {width}",
                 number=number,
                 name=table.name,
                 found=found,
@@ -231,7 +231,7 @@ def _parse(line: bytes, table: _TableBuilder, number: int) -> tuple[str, array[f
             _("line {number} of {name} has {quoted} instead of a number", number=number, name=table.name, quoted=repr(quoted)), _AGAIN
         ) from None
     if not math.isfinite(sum(numbers)):
-        raise StudioError(_("line {number} of {name} holds a number that is not finite", number=number, name=table.name), _AGAIN)
+        raise StudioError(_("line {number} of {name} contains a number that is not finite", number=number, name=table.name), _AGAIN)
     try:
         return parts[0].strip().decode("utf-8"), numbers
     except UnicodeDecodeError:
@@ -256,7 +256,7 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
         # Words have no fixed length: read on until the vector is complete.
         while (space := ahead.find(b" ", at)) < 0 or len(ahead) < space + 1 + 4 * width:
             if space < 0 and len(ahead) - at > _WORD:
-                raise StudioError(_("word {number} of {name} has no end", number=number, name=table.name), _AGAIN)
+                raise StudioError(_("word {number} of {name} is not terminated", number=number, name=table.name), _AGAIN)
             more = source.read(_AHEAD)
             if not more:
                 raise StudioError(
@@ -270,7 +270,7 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
         if sys.byteorder == "big":
             numbers.byteswap()
         if not math.isfinite(sum(numbers)):
-            raise StudioError(_("word {number} of {name} has a number that is not finite", number=number, name=table.name), _AGAIN)
+            raise StudioError(_("word {number} of {name} contains a number that is not finite", number=number, name=table.name), _AGAIN)
         # The authors' program truncates long words, possibly in the middle of a character.
         table.add(ahead[at:space].lstrip(b"\n").decode("utf-8", "replace"), numbers)
         at = end

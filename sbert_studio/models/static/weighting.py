@@ -40,7 +40,7 @@ class TfIdf(Learner):
         vocabulary = self.vocabulary(texts)
         counts, idf = tfidf_matrix(WordTokens(vocabulary.words), texts)
         if min(counts.shape) < 2:
-            raise StudioError("TF-IDF needs two texts and two words at least", "give more texts, or keep rarer words")
+            raise StudioError("TF-IDF needs at least two texts and two words", "use more texts, or keep rarer words")
         directions = right_singular_vectors(counts, min(self.params.dim, min(counts.shape) - 1), seed, progress)
         return WordVectors(vocabulary.words, np.asarray(directions * idf[:, None], np.float32), vocabulary.counts, self.name)
 
@@ -113,7 +113,7 @@ def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | No
     if weighting == "sif":
         return sif(frequencies(vectors), a)
     if not texts:
-        raise StudioError("TF-IDF weights need texts to be fitted to", "give training texts, or choose sif or plain")
+        raise StudioError("TF-IDF weights need texts to be fitted to", "use training texts, or choose sif or plain")
     return idf(vectors, texts)
 
 

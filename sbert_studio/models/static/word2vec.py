@@ -40,7 +40,7 @@ class _Word2Vec(Learner):
         vocabulary = self.vocabulary(texts)
         ids, starts = WordTokens(vocabulary.words).flat(texts)
         if np.diff(starts).max(initial=0) < 2:
-            raise StudioError("no text contains two known words", "give texts of several words, or keep rarer words")
+            raise StudioError("no text contains two known words", "use texts of several words, or keep rarer words")
         corpus = _WordLists(vocabulary.words, ids, starts)
         model = model_class(
             vector_size=self.params.width,

@@ -80,7 +80,7 @@ def write_zip(export: Export, run: Run, folder: Path, target: Path) -> None:
                 else:
                     archive.writestr(entry, content)
     except OSError as error:
-        raise StudioError(f"{target.name} cannot be written: {error.strerror}", "choose another folder, or make room") from error
+        raise StudioError(f"{target.name} cannot be written: {error.strerror}", "choose another folder, or free some disk space") from error
 
 
 def render(template: str, **values: Any) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...data.corpus import Corpus
 
 
-REMOVAL_REASON = "nearly the same as another text"
+REMOVAL_REASON = "nearly identical to another text"
 _MODEL = doc("the one that was used: as requested, or the default for the language of the texts; none where none was needed")
 _RECALL = PlainSerializer(lambda recall: 1.0 if recall is None else recall, float)  # None: exact
 

@@ -110,7 +110,7 @@ class Agreement:
         measures = (("Spearman", self.spearman, self.spearman_interval), ("Pearson", self.pearson, self.pearson_interval))
         correlation = join(", ", (_describe_correlation(*measure) for measure in measures))
         return _(
-            "The cosines and {column} agree over {rows} by {correlation}",
+            "Agreement of the cosines and {column} over {rows}: {correlation}",
             column=repr(self.column),
             rows=count(self.rows, "row"),
             correlation=correlation,

@@ -99,7 +99,7 @@ class FileStore:
         if isinstance(file_id, str) and _ID.fullmatch(file_id):
             found = _read(self._workspace.uploads / validate_key(owner) / file_id)
         if found is None:
-            raise StudioError("this file is no longer stored here, or belongs to somebody else", "upload it once more")
+            raise StudioError("this file is no longer stored here, or belongs to another user", "upload it again")
         return found
 
     def touch(self, owner: str, file_id: str, column: str) -> StoredFile:
@@ -120,7 +120,7 @@ class FileStore:
             folder = self.get(owner, file_id).path.parent
             shutil.rmtree(folder, ignore_errors=True)
             if folder.exists():
-                raise StudioError("the file could not be removed: its folder is read-only", _("remove {name} by hand", name=folder.name))
+                raise StudioError("the file could not be removed: its folder is read-only", _("remove {name} manually", name=folder.name))
 
     def read_extra(self, owner: str, file_id: str, name: str, reader: str = "") -> object:
         """Return the JSON stored next to a file, which the page ``reader`` may then overwrite.
@@ -148,7 +148,7 @@ class FileStore:
             try:
                 current = path.read_bytes() if path.exists() else b""
                 if reader is not None and self._seen.get((reader, str(path)), "") != _digest(current):
-                    raise EditConflictError("this map was changed in another tab", "reload the page to go on from there")
+                    raise EditConflictError("this map was changed in another tab", "reload the page to continue from there")
                 if value is None:
                     path.unlink(missing_ok=True)
                     self._note_seen(reader, path, b"")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 100_000
 LABELS = "label"
-DAMAGED_WARNING = "What you did on the map of this file can no longer be read, and is left out: its labels and changes are gone."
+DAMAGED_WARNING = "Your changes on the map of this file can no longer be read and are ignored: labels and edits are lost."
 _FILE = "file:"
 
 
@@ -150,7 +150,7 @@ def _restore(chosen: SelectedCorpus, value: Any) -> SelectedCorpus:
         chosen = replace(chosen, corpus=whole.subset(left, whole.name, "removed on the map"), removed=tuple(sorted(removed)))
     corpus, rows = sample_for_map(chosen.corpus)
     if corpus.digest != value["drawn"]:
-        raise StudioError("these are not the texts that the map was drawn of", "draw it again")
+        raise StudioError("the map was drawn from other texts", "draw it again")
     total = len(corpus)
     begin = EditHistory.create(np.zeros(total, np.int64), {0: ""}, tuple(label_of.get(line, "") for line in corpus.lines))
     steps: tuple[MapEdit, ...] = edits_from_json(value["steps"], total)

@@ -71,7 +71,7 @@ class MemoryStore:
                 reason = self._removed.get(key) if isinstance(key, str) else None
                 raise StudioError(_describe_removal(kind, reason), "choose it once more")
             if kind and self._items[key].kind not in ("", kind):
-                raise StudioError(_("this is no {kind}", kind=kind), "choose one")
+                raise StudioError(_("this is not a {kind}", kind=kind), "choose one")
             self._items.move_to_end(key)
             return self._items[key].value
 

@@ -27,18 +27,18 @@ class Basket(Tab):
         expect(self.drawer).to_be_hidden()
 
     def clear(self) -> None:
-        self.list.get_by_role("button", name="Empty it").click()
+        self.list.get_by_role("button", name="Clear all").click()
         self.expect_count(0)
 
     def undo(self) -> None:
         self.list.get_by_role("button", name="Undo").click()
 
     def thumb(self, beside: Locator, *, together: bool) -> Locator:
-        """The button that says of a pair of texts whether they belong together; it is pressed while the basket holds that."""
-        return beside.get_by_role("button", name="Belong together" if together else "Do not belong together", exact=True)
+        """The button that says of a pair of texts whether they belong together; it is pressed while the basket contains that."""
+        return beside.get_by_role("button", name="Similar" if together else "Dissimilar", exact=True)
 
     def mark(self, beside: Locator, *, together: bool) -> None:
-        """Press a thumb and wait until it shows that the basket holds the pair."""
+        """Press a thumb and wait until it shows that the basket contains the pair."""
         thumb = self.thumb(beside, together=together)
         thumb.click()
         expect(thumb).to_have_attribute("aria-pressed", "true")

@@ -100,7 +100,7 @@ class MapTab(Tab):
     def draw_file(self, name: str, text: str) -> None:
         """Choose a corpus by the button of the empty map, and wait until it is drawn."""
         self.open()
-        self.page.get_by_role("button", name="Choose texts of your own").click()
+        self.page.get_by_role("button", name="Choose your own texts").click()
         self.app.upload("map-file", name, text)
         self.expect_drawn()
 

@@ -152,7 +152,7 @@ def test_the_lines_behind_a_stray_quote_stay_rows(tmp_path: Path) -> None:
     table = read(tmp_path, "\n".join(["one,two,score", *lines]) + "\n")
     assert table.column("score") == [line.rsplit(",", 1)[1] for line in lines]
     assert table.head(21)[20][:2] == ['"These changes matter," he said.', 'Still, they "may matter," he said.']
-    assert next(note for note in table.notes if "do not pair up" in note.message).rows == (22,)
+    assert next(note for note in table.notes if "unbalanced quotation marks" in note.message).rows == (22,)
     table.to_csv(tmp_path / "out.csv", guarded=False)
     assert read_table(tmp_path / "out.csv").head(99) == table.head(99)
     lines = [f"text {n},topic {n % 3},source" for n in range(30)]

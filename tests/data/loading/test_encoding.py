@@ -85,7 +85,7 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_bytes_that_do_not_fit_are_named_with_their_rows(tmp_path: Path) -> None:
     table = read(tmp_path, "text,label\nschön,a\nplain,b\n".encode("cp1252"), encoding="utf-8")
-    assert [note.rows for note in table.notes if "do not fit" in note.message] == [(2,)]
+    assert [note.rows for note in table.notes if "invalid in the file" in note.message] == [(2,)]
     broken = _file("cn", 20).encode().split(b"\n")
     broken[4] = broken[4][:-5] + b"\xe4\xb8" + broken[4][-4:]
     table = read(tmp_path, b"\n".join(broken))

@@ -60,7 +60,7 @@ def test_merged_cells_are_filled_down(tmp_path: Path) -> None:
 def test_the_sheet_with_the_table_is_read_and_named(tmp_path: Path, before: list[list[object]]) -> None:
     table = read_table(write_book(tmp_path / "book.xlsx", About=before, Rows=_PAIRS))
     assert (table.columns, len(table)) == (("sentence1", "sentence2", "score"), 20)
-    assert any("'Rows' was read" in note.message and "also holds 'About'" in note.message for note in table.notes)
+    assert any("'Rows' was read" in note.message and "also contains 'About'" in note.message for note in table.notes)
 
 
 def test_a_first_sheet_with_a_table_is_preferred(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_an_error_names_the_other_sheets(tmp_path: Path) -> None:
     assert "'Texts'" in refused.value.hint
 
 
-_BEYOND, _INVALID = "at most 1,048,576 rows", "not a workbook"
+_BEYOND, _INVALID = "at most 1,048,576 rows", "not a readable workbook"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_part_is_scanned_in_its_own_encoding(tmp_path: Path, encoding: str) ->
     assert len(read_table(sound)) == len(read_table(replace_part(sound, _SHEET, sheet_xml(ROWS_XML), encoding))) == 1
     with pytest.raises(StudioError, match="2,000,000,000"):
         scan_workbook(replace_part(sound, _SHEET, sheet_xml(ROWS_XML + '<row r="2000000000"/>'), encoding))
-    with pytest.raises(StudioError, match="not a workbook"):
+    with pytest.raises(StudioError, match="not a readable workbook"):
         scan_workbook(replace_part(sound, _SHEET, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet_xml(ROWS_XML), encoding))
 
 

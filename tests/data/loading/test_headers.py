@@ -113,7 +113,7 @@ def test_a_file_without_header_counts_from_row_one(tmp_path: Path) -> None:
 def test_the_row_numbers_and_column_numbers_of_pandas_are_understood(tmp_path: Path, text: str, columns: tuple[str, ...]) -> None:
     table = read(tmp_path, text)
     assert (table.columns, table.lines.tolist()) == (columns, [2, 3])
-    assert "0" not in columns or any("only counts the columns" in note.message for note in table.notes)
+    assert "0" not in columns or any("only numbers the columns" in note.message for note in table.notes)
 
 
 _SURVEY = """Respondent ID,Start Date,Which one?,,What could we improve?

@@ -58,7 +58,7 @@ def test_the_named_file_or_the_test_split_is_fetched(hub: Any, address: str, fil
     ("address", "message", "hint"),
     [
         ("hf://datasets/a/two", "2 evaluation files: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
-        ("hf://datasets/a/text", "holds no Parquet file", "download it"),
+        ("hf://datasets/a/text", "contains no Parquet file", "download it"),
         ("hf://datasets/a/one/other.parquet", "no file 'other.parquet'", "spelling"),
         ("hf://datasets/one", "not the address", "OWNER/NAME"),
         ("hf://datasets/a/../b", "not the address", "OWNER/NAME"),
@@ -77,14 +77,14 @@ def _refusal(address: str, message: str, files: Any, most: int = MOST) -> Studio
 
 
 def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refusal("hf://datasets/a/alone", "the most that is accepted", hub, most=100)
+    _refusal("hf://datasets/a/alone", "which is the maximum", hub, most=100)
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
-    _refusal("hf://datasets/a/alone", "the most that is accepted", hub, most=100)
+    _refusal("hf://datasets/a/alone", "which is the maximum", hub, most=100)
 
 
 def test_an_offline_machine_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "offline by its settings", None).hint
+    assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "in offline mode", None).hint
 
 
 class _Refusing:
@@ -113,9 +113,9 @@ def test_errors_of_the_hub_are_explained() -> None:
         (httpx2.ConnectError("no name"), "cannot be reached"),
         (ConnectionResetError("gone"), "cannot be reached"),
         (FileNotFoundError("datasets/a/one"), "no public dataset 'a/one'"),
-        (hidden, "requires its licence"),
+        (hidden, "the license of the dataset"),
         (_answer(429), "too many requests"),
-        (_answer(503), "a problem of its own"),
+        (_answer(503), "a problem on its side"),
         (_answer(404), "no public dataset 'a/one'"),
     ):
         assert _refusal("hf://datasets/a/one", message, _Refusing(error)).hint

@@ -115,7 +115,7 @@ def test_the_reason_why_a_line_is_not_json_can_be_translated(tmp_path: Path, lin
     ("text", "words"),
     [
         ('[{"a": 1}, {"a": 2} {"a": 3}]', "missing"),
-        ('[{"a": 1}] [', "follows"),
+        ('[{"a": 1}] [', "after the array"),
         ('[{"a": 1},', "valid JSON"),
         ('[{"a": "x', "valid JSON"),
         ('{"train": [{"text": "a"}], "test": [{"text": "b"}]}', "several lists"),
@@ -150,7 +150,7 @@ def test_a_list_of_texts_is_spread_whatever_it_is_called(tmp_path: Path, name: s
     assert table.head(99) == [[str(value["faq_id"]), value[name][0], other] for value in values for other in value[name][1:]]
     found = diagnose(table)
     assert (found.roles.kind, found.roles.texts) == ("positive_pairs", (name, f"{name}_2"))
-    assert any(repr(name) in note.message and "belong together" in note.message for note in table.notes)
+    assert any(repr(name) in note.message and "assumed to be similar" in note.message for note in table.notes)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_a_list_that_is_shorter_than_the_one_beside_it_loses_no_text_silently(tm
 def test_conversations_are_refused(tmp_path: Path, more: dict[str, int]) -> None:
     turns = [{"role": "user", "content": "how are you today?"}, {"role": "assistant", "content": "I am very well."}]
     table = read(tmp_path, [{"messages": turns, **more}] * 9, "rows.jsonl")
-    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl holds lists or objects"):
+    with pytest.raises(StudioError, match=r"'messages' of rows\.jsonl contains lists or objects"):
         diagnose(table)
     with pytest.raises(StudioError, match="lists or objects"):
         corpus_from_table(table)

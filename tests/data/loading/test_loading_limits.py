@@ -99,7 +99,7 @@ def test_an_unclosed_quote_neither_slows_a_large_file_nor_loses_rows(tmp_path: P
 
 
 def test_a_quoted_cell_of_many_lines_is_refused_and_not_read_line_by_line(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="a cell holds") as caught:
+    with pytest.raises(StudioError, match="a cell has") as caught:
         read(tmp_path, 'sentence1,sentence2,score\n"' + "word\n" * 400_000 + '",b,3\na dog,a hound,4\n')
     assert caught.value.rows == (2,)
 
@@ -162,7 +162,7 @@ def test_texts_beyond_the_limit_together_are_refused(tmp_path: Path, monkeypatch
     path = _with_texts(tmp_path, kind)
     assert len(read_table(path)) == _ROWS
     monkeypatch.setattr(content, "MOST_CHARACTERS", 20_000)
-    with pytest.raises(StudioError, match=r"characters by row \d+; at most 20,000 are read") as caught:
+    with pytest.raises(StudioError, match=r"the texts up to row \d+ have [\d,]+ characters; the maximum per file is 20,000") as caught:
         read_table(path)
     assert caught.value.hint
     monkeypatch.setattr(content, "MOST_CHARACTERS", 40_000)
@@ -177,11 +177,11 @@ def test_a_dictionary_that_unfolds_to_a_terabyte_is_refused_in_little_memory(tmp
 
     pq.write_table(pa.table({"text": _folded("word " * 200_000, 1_000_000)}), tmp_path / "bomb.parquet")
     mebibytes, answer = measure(tmp_path / "bomb.parquet")
-    assert "at most 500,000,000 are read" in answer
+    assert "the maximum per file is 500,000,000" in answer
     assert mebibytes < 500
 
 
 def test_too_many_rows_are_refused_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "MOST_ROWS", _ROWS - 1)
-    with pytest.raises(StudioError, match=f"has {_ROWS:,} rows; at most {_ROWS - 1:,} are read"):
+    with pytest.raises(StudioError, match=f"has {_ROWS:,} rows; the maximum is {_ROWS - 1:,}"):
         read_parquet(tmp_path, {"text": [_TEXT] * _ROWS})

@@ -146,7 +146,7 @@ def test_relations_have_no_order() -> None:
 
 
 def test_an_order_must_name_every_label_once() -> None:
-    with pytest.raises(StudioError, match="does not name each label"):
+    with pytest.raises(StudioError, match="does not list each label"):
         infer_schema(clear_pairs("wug", "blick"), SchemaOverrides(order=("wug", "other")))
     with pytest.raises(StudioError, match="have no label order"):
         infer_schema(pair_table("score", SHARE.tolist()), SchemaOverrides(order=("a", "b")))

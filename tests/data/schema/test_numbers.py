@@ -96,7 +96,7 @@ def test_scores_in_two_forms_are_reported_with_their_rows() -> None:
 @pytest.mark.parametrize(
     ("scores", "scale", "words"),
     [
-        ([0, 0.3, 1], (0, 1), "scores 0–1, taken as they are"), ([0, 2.5, 5], (0, 5), "scores 0–5, divided by 5"),
+        ([0, 0.3, 1], (0, 1), "scores 0–1, unchanged"), ([0, 2.5, 5], (0, 5), "scores 0–5, divided by 5"),
         ([1, 2.5, 5], (1, 5), "scores 1–5, rescaled"), ([1.2, 2.5, 4.9], (0, 5), ""), ([-1, -0.2, 0.9], (-1, 1), "scores -1–1, rescaled"),
         ([0, 55.5, 100], (0, 100), ""), ([0, 1, 2, 3], (0, 3), ""), ([1, 4, 7], (1, 7), ""), ([1, 2, 3, 4, 5, 6], (1, 6), ""),
         ([0, 8.5, 9.5], (0, 10), ""), ([-300, 12, 900], (-300, 900), ""), ([*[1, 3.4, 6.2, 7] * 20], (1, 7), ""),
@@ -130,7 +130,7 @@ def test_a_single_minus_one_is_an_outlier_and_noise_of_32_bits_is_not() -> None:
     found = diagnose(pair_table("score", [f"{one * 1.0000001192:.10f}" for one in [*SHARE[:-1], 1.0]]))
     assert (found.roles.low, found.roles.high, len(found.examples)) == (0.0, 1.0, ROWS)
     assert found.examples.targets is not None and found.examples.targets.max() == 1.0
-    assert any("put back on it" in finding.message for finding in found.findings)
+    assert any("clipped to it" in finding.message for finding in found.findings)
 
 
 # --- outliers: left out if the texts do not fit, else asked about

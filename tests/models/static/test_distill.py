@@ -95,7 +95,7 @@ def test_an_encoder_without_words_needs_texts_and_a_stop_is_heard(teacher: Trans
         def describe(self):  # type: ignore[no-untyped-def]
             return {}
 
-    with pytest.raises(StudioError, match="does not tell which words"):
+    with pytest.raises(StudioError, match="does not provide its vocabulary"):
         distill(Mute())
     assert distill(Mute(), ["a cat", "dogs ran"]).dim == 3
     with pytest.raises(StudioError, match="dim is 0"):

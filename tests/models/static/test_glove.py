@@ -61,7 +61,7 @@ def test_counts_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch, windo
 
 def test_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glove, "_MAX_CELLS", 10)
-    with pytest.raises(StudioError, match="too many pairs"):
+    with pytest.raises(StudioError, match="too many word pairs"):
         cooccurrences(*_flat(_random_texts()), SIZE, 3)
 
 

@@ -106,7 +106,7 @@ def test_thumb_puts_a_text_and_the_kept_one_into_the_basket(page: Page, view: Du
     (pair,) = page.baskets.of("local").pairs
     assert (pair.a, pair.b, pair.together, pair.source) == ("cat dog moon", "cat dog moon sky", False, "Near-duplicates")
     for row in (999, "0", True, None):
-        with pytest.raises(StudioError, match="in no group"):
+        with pytest.raises(StudioError, match="not in a group"):
             click(page, view, lowest, "say apart", row)
 
 

@@ -75,12 +75,12 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     assert (job.status, view.job, view.questions) == ("finished", None, None), job
     conclusion, scores, chart, details, differences = view.conclusion, view.scores, view.chart, view.details, view.differences
     assert conclusion and chart and details and differences and job.message == conclusion["text"]
-    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Beyond chance?"]
+    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Significant?"]
     assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 evaluated, 0 skipped" in scores["caption"]
     assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3] > 0 for row in scores["rows"])
     first, second = scores["rows"]
     assert first[2][0] <= first[1] == first[2][1] <= first[2][2]
-    assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "within the noise")
+    assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "not significant")
     assert [point["name"] for point in chart["points"]] == [tiny, static] and chart["metric"] == "Cosine Spearman"
     assert [row[1] for row in details["rows"]] == ["cosine", "dot", "euclidean", "manhattan"] * 2
     assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == handlers.EVALUATE_AGAIN
@@ -174,11 +174,11 @@ def test_question_about_the_file_is_answered_by_a_click(page: Page, reversed_sco
     question = view.questions["questions"][0]
     assert question["proposed"] is None, "the model contradicts the scores, so no answer is proposed"
     for wrong in (None, [0], [3, 0], [0, 9], [0, -1], ["0", 0]):
-        with pytest.raises(StudioError, match="no longer open"):
+        with pytest.raises(StudioError, match="already answered"):
             handlers.answer_question(page, None, Selection("answer", wrong))
     handlers.answer_question(page, None, Selection("answer", [0, question["answers"].index("the other way round")]))
     assert view_of(page).scores["rows"][0][1] > 0.3
-    with pytest.raises(StudioError, match="no longer open"):
+    with pytest.raises(StudioError, match="already answered"):
         handlers.answer_question(page, None, Selection("answer", [0, 0]))
     # The answer holds as long as the file is the same.
     form = EvaluationForm((str(page.studio.settings.default_model),), FILE, str(reversed_scores))
@@ -259,7 +259,7 @@ def test_categories_are_compared_in_counts(page: Page, tmp_path: Path, static: s
         assert str(round(score * len(texts))) in counts and title in counts
     names = set(column_names(result.details))
     assert not names & {"Classes", "Majority", "Known rows"} and "Centroid accuracy" in names
-    assert "always answering the largest" in result.details["note"] and result.differences
+    assert "always predicting the largest" in result.details["note"] and result.differences
     assert all((row[2] == row[1]) != (row[3] == row[1]) for row in result.differences["rows"]), "exactly one of the two is right"
 
 
@@ -416,7 +416,7 @@ def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance(
     assert not any("per second" in sentence for sentence in once["more"]), "within the error of one timing"
     near = conclusion_view([score("A", 0.50, DRAWS), score("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
     assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
-    assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B get the same score."
+    assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B have the same score."
     assert "too few" in conclude(score("A", 0.5), score("B", 0.6))
     assert "another metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
     lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
@@ -455,7 +455,7 @@ def test_verdict_needs_an_interval_that_excludes_zero() -> None:
     draws = np.random.default_rng(0).normal(size=500)
     assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
     assert verdict(drawn(draws), drawn(draws - 0.1)).startswith("worse")
-    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("within the noise")
+    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("not significant")
     assert verdict(drawn(None), drawn(draws)) == ""
     wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
     assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"

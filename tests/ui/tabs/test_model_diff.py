@@ -75,7 +75,7 @@ def test_a_model_that_changed_nothing_is_said_to_and_drawn_so(page: Page, seen: 
     still = replace(found, movement=replace(found.movement, lost=np.zeros_like(found.movement.lost)))
     assert not still.moved.any()
     value = diff_value(still, ("one", "two"), Comparison("key", False, None))
-    assert value["said"].startswith("No neighbour changed from one to two") and value["points"][0] == value["points"][1]
+    assert value["said"].startswith("No neighbor changed from one to two") and value["points"][0] == value["points"][1]
 
 
 def test_the_saved_file_needs_nothing_and_holds_no_markup_of_a_visitor(page: Page, seen: ModelDiffView) -> None:
@@ -124,9 +124,9 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: ModelDif
 @pytest.mark.parametrize(
     ("interval", "words"),
     [
-        ((0.01, 0.09), "better, by more than chance"),
+        ((0.01, 0.09), "significantly better"),
         ((-0.01, 0.09), "could be chance (95% interval of the gain: −0.010 to"),
-        (None, "too few to tell a gain from chance"),
+        (None, "too few to distinguish a gain from chance"),
     ],
 )
 def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float] | None, words: str) -> None:

@@ -135,5 +135,5 @@ def test_shards_are_searched_for_the_owner_of_the_machine_alone(home: Path, tiny
             with pytest.raises(StudioError, match=r"no folder|no shards"):
                 handlers.search_shards(page, folder, "cat dog", 4)
         studio.catalog.allow_folders = False
-        with pytest.raises(StudioError, match="not open to visitors"):
+        with pytest.raises(StudioError, match="cannot access folders"):
             handlers.search_shards(page, str(tmp_path / "out"), "cat dog", 4)

@@ -37,7 +37,7 @@ def score(page: Page, path: Path) -> PairsView:
 @pytest.mark.parametrize(
     ("cosine", "words"),
     [
-        (1.0, "Identical to this model"),
+        (1.0, "Identical for this model"),
         (0.9995, "Very close"),
         (0.991, "Close"),
         (0.9, "Related"),
@@ -84,7 +84,7 @@ def test_word_alignment_keeps_the_texts_whole(page: Page) -> None:
 
 def test_model_without_word_vectors_says_why_there_is_no_alignment(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page.studio.catalog.load(page.studio.settings.default_model).tokens, "_fast", None)
-    assert "has no vectors of single words" in compare(page, "cat dog", "moon").words["empty"]
+    assert "has no word vectors" in compare(page, "cat dog", "moon").words["empty"]
 
 
 def test_models_are_compared_each_on_its_own_scale(page: Page) -> None:
@@ -182,7 +182,7 @@ def test_headline_names_the_model_and_the_rows_left_out(page: Page, tmp_path: Pa
     path.write_text(path.read_text(encoding="utf-8") + "cat,,3\ncat dog,dog,\n", encoding="utf-8")
     found = score(page, path)
     assert found.worst is not None and "62 rows read, 61 compared, 1 skipped: " in found.worst["caption"]
-    assert "row 62); 1 of those compared" in found.worst["caption"] and "over 60 rows" in found.worst["caption"]
+    assert "row 62); 1 of the compared rows" in found.worst["caption"] and "over 60 rows" in found.worst["caption"]
     assert "left out: " not in found.table["note"]
     assert found.table["caption"] == "62 rows read, 61 compared, 1 skipped"
     assert found.worst["made"] == found.table["made"] and found.worst["made"]["words"].endswith(" · pairs.csv")
@@ -195,7 +195,7 @@ def test_labels_disagree_by_their_order(page: Page, tmp_path: Path) -> None:
     path.write_text("\n".join(["a,b,label", *similar * 4, *different * 4, "cat dog mat,cat dog mat,other"]), encoding="utf-8")
     worst = score(page, path).worst
     assert worst is not None and worst["rows"][0][1:4] == ["cat dog mat", "cat dog mat", "other"]
-    assert worst["rows"][0][5].startswith("similar to the model")
+    assert worst["rows"][0][5].startswith("similar according to the model")
 
 
 def test_address_leads_to_an_uploaded_file_or_a_sample(page: Page, tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def test_full_disk_is_reported_and_leaves_no_files(page: Page, texts: Path) -> N
     with full_disk():
         start(page, "glove", texts, wide)
         job = ended(page)
-    assert (job.status, job.message, job.hint) == ("failed", "the disk is full", "make room, then try again")
+    assert (job.status, job.message, job.hint) == ("failed", "the disk is full", "free some disk space, then try again")
     assert not list(page.studio.workspace.fitted.iterdir())
     start(page, "glove", texts, wide)
     assert ended(page).status == "finished"

@@ -88,7 +88,7 @@ def verdict(first: MainScore, other: MainScore) -> str:
     if low is None or high is None:
         return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
     higher, lower = ("worse", "better") if get_task(first.task).lower_is_better else ("better", "worse")
-    word = higher if low > 0 else lower if high < 0 else "within the noise"
+    word = higher if low > 0 else lower if high < 0 else "not significant"
     return _("{verdict}, {low} to {high}", verdict=word, low=_signed(low, 4), high=_signed(high, 4))
 
 
@@ -124,7 +124,7 @@ def _compare(best: MainScore, other: MainScore) -> str:
             score=f"{other.score:.4f}",
         )
     if best.rank_value == other.rank_value:
-        return _("{title} and {title2} get the same score.", title=best.title, title2=other.title)
+        return _("{title} and {title2} have the same score.", title=best.title, title2=other.title)
     return _compare_shares(best, other) if best.metric in SHARE_METRICS else _compare_scores(best, other)
 
 
@@ -132,7 +132,7 @@ def _compare_scores(best: MainScore, other: MainScore) -> str:
     a, b, gain = best.title, other.title, best.rank_value - other.rank_value
     interval, is_certain = _describe_gain(best, other, 1, 4)
     if not interval:
-        return _("{a} is ahead of {b} by {gain}; the rows are too few to tell this from chance.", a=a, b=b, gain=f"{gain:.4f}")
+        return _("{a} is ahead of {b} by {gain}, but there are too few rows to distinguish this from chance.", a=a, b=b, gain=f"{gain:.4f}")
     if is_certain:
         return _(
             "{a} is better than {b} by {gain} ({interval}); that is more than chance.", a=a, b=b, gain=f"{gain:.4f}", interval=interval

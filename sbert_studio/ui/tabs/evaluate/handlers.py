@@ -117,7 +117,7 @@ def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationFor
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
         if file is None:
-            raise StudioError(_("the file {name} is no longer here", name=last.data.name), "choose it once more, then press Evaluate")
+            raise StudioError(_("the file {name} is no longer here", name=last.data.name), "upload it again, then press Evaluate")
         form = replace(form, file=file)
     _start_form(page, owner, model, form)
     return show_evaluation(page, owner)
@@ -126,7 +126,7 @@ def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationFor
 def answer_question(page: Page, owner: object, selection: Selection) -> EvaluationView:
     job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     if job is None or not isinstance(job.error, OpenQuestionsError) or not isinstance(job.about, EvaluationRequest):
-        raise StudioError("this question is no longer open", _REPEAT)
+        raise StudioError("this question was already answered", _REPEAT)
     _, option = chosen_option(job.error.questions, selection.item, _REPEAT)
     data = replace(job.about.data, overrides=apply_answer(job.about.data.overrides, option.choice))
     start_evaluation(page, owner, replace(job.about, data=data))
@@ -259,7 +259,7 @@ def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
     """
     names = tuple(dict.fromkeys(name for name in models or () if isinstance(name, str) and name))
     if not 1 <= len(names) <= MAX_MODELS:
-        raise StudioError(_("{names} models are chosen", names=len(names)), _("choose 1 to {max_models}", max_models=MAX_MODELS))
+        raise StudioError(_("{names} models are selected", names=len(names)), _("choose 1 to {max_models}", max_models=MAX_MODELS))
     return names
 
 
@@ -268,7 +268,7 @@ def form_data(page: Page, form: EvaluationForm, language: str = "en") -> Evaluat
         return public_set(form.public_set)
     if form.source == SUITE:
         if form.suite not in {name for _, name in suite_choices(page)}:
-            raise StudioError("no suite is chosen", suite_help(page))
+            raise StudioError("no suite is selected", suite_help(page))
         return EvaluationData("", form.suite or "", suite=form.suite or "")
     if form.file:
         return EvaluationData(Path(form.file), Path(form.file).name)
@@ -335,7 +335,7 @@ def suite_choices(page: Page) -> list[tuple[str, str]]:
 
 def suite_help(page: Page) -> str:
     if page.studio.evaluation.list_suites():
-        return "Benchmarks of the literature on this machine."
+        return "Benchmarks from the literature on this machine."
     folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"
     return _("There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}", folder=folder)
 

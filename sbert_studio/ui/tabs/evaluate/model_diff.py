@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SUBTAB = "changed"
 _TAB = "Evaluate"
-_EMPTY = "See how two models differ on one corpus: aligned maps, pairs that moved, neighbours lost and gained."
+_EMPTY = "Compare two models on one corpus: aligned maps, pairs that moved, neighbors lost and gained."
 _NO_CATEGORY = "No category"
 _SAVE_IN_ADDRESS = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
 _MAX_MOVED_TEXTS = 20
@@ -228,7 +228,7 @@ def diff_value(changes: ModelDiff, titles: tuple[str, str], comparison: Comparis
         "changed": [to_base64(rows.astype("u1")) for rows in (movement.lost, movement.gained)],
         "most": np.argsort(-moved, kind="stable")[:_MAX_MOVED_TEXTS].tolist(),
         "said": describe_neighbors(changes, titles),
-        "more": ["The maps are aligned projections; how far a text moved is measured in the models' own spaces."],
+        "more": ["The maps are aligned projections; movement is measured in the models' own embedding spaces."],
         "outcome": comparison.scores,
         "queries": [_query_value(changes, one) for one in changes.queries],
         "typed": comparison.has_queries,
@@ -244,8 +244,8 @@ def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
     k = changes.movement.before.shape[1]
     if not changes.moved.any():
         return _(
-            "No neighbour changed from {titles} to {titles2}: every text keeps its {k} nearest texts. Where a "
-            "training brought no gain, the untuned model is kept.",
+            "No neighbor changed from {titles} to {titles2}: every text keeps its {k} nearest texts. If training "
+            "brings no gain, the base model is kept.",
             titles=titles[0],
             titles2=titles[1],
             k=k,
@@ -259,9 +259,9 @@ def describe_neighbors(changes: ModelDiff, titles: Sequence[str]) -> str:
         k=k,
     )
     if mostly == 1:
-        return _("{words}; 1 of {corpus} texts has mostly other neighbours.", words=words, corpus=f"{len(changes.corpus):,}")
+        return _("{words}; 1 of {corpus} texts has mostly different neighbors.", words=words, corpus=f"{len(changes.corpus):,}")
     return _(
-        "{words}; {mostly} of {corpus} texts have mostly other neighbours.",
+        "{words}; {mostly} of {corpus} texts have mostly different neighbors.",
         words=words,
         mostly=f"{mostly:,}",
         corpus=f"{len(changes.corpus):,}",
@@ -274,12 +274,12 @@ def describe_categories(groups: CategoryChange) -> str:
     if groups.texts <= of or (before == after and groups.before != groups.after):  # counts instead of shares
         of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
     words = _(
-        "Of {of} texts, {before} → {after} lie nearest to one of their own category", of=f"{of:,}", before=f"{before:,}", after=f"{after:,}"
+        "Of {of} texts, {before} → {after} have a nearest text of the same category", of=f"{of:,}", before=f"{before:,}", after=f"{after:,}"
     )
     if groups.interval is None:
-        return _("{words}; {texts} texts are too few to tell a gain from chance.", words=words, texts=f"{groups.texts:,}")
+        return _("{words}; {texts} texts are too few to distinguish a gain from chance.", words=words, texts=f"{groups.texts:,}")
     low, high = groups.interval
-    verdict = "better, by more than chance" if low > 0 else "worse, by more than chance" if high < 0 else "that could be chance"
+    verdict = "significantly better" if low > 0 else "significantly worse" if high < 0 else "that could be chance"
     verdict = "no difference" if groups.before == groups.after else verdict
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     if groups.learned:
@@ -296,7 +296,7 @@ def describe_categories(groups: CategoryChange) -> str:
             flattered=flattered,
         )
     return _(
-        "{words}: {verdict} (95% interval of the gain: {span}; {texts} texts that no model was tuned on).",
+        "{words}: {verdict} (95% interval of the gain: {span}; {texts} texts that no model was fine-tuned on).",
         words=words,
         verdict=verdict,
         span=span,
@@ -311,9 +311,9 @@ def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
 
     lost = len(query.lost)
     words = (
-        _("{lost} of {before} neighbours lost, {gained} gained", lost=lost, before=len(query.before), gained=len(query.gained))
+        _("{lost} of {before} neighbors lost, {gained} gained", lost=lost, before=len(query.before), gained=len(query.gained))
         if lost
-        else "the same neighbours"
+        else "the same neighbors"
     )
     before, after = hits(query.before, query.lost), hits(query.after, query.gained)
     return {"text": shorten(query.text), "row": query.row, "words": words, "before": before, "after": after}
@@ -360,7 +360,7 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
             )
         queries = gr.Textbox(
             label="Queries: up to three, one per line",
-            info="Without queries, the three texts whose neighbours changed most are shown.",
+            info="Without queries, the three texts whose neighbors changed most are shown.",
             lines=1,
             max_lines=3,
             max_length=2000,
@@ -370,7 +370,7 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
         cancel_button("changed")
     form = view("form", elem_id="changed-form")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
-        download_button("Save as one HTML file", lambda found: write_file(page, found), [comparison], elem_id="changed-file")
+        download_button("Save as a single HTML file", lambda found: write_file(page, found), [comparison], elem_id="changed-file")
     diff = view("changed", placeholder(_EMPTY), elem_id="changed-view", server=[server_function(page, "changed_texts", get_texts)])
     panel = Panel(page, comparison=comparison, requested=requested, before=before, after=after, category=category, queries=queries)
     panel.components |= {"form": form, "downloads": downloads, "diff": diff, "subtabs": subtabs}

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 TITLE = "Evaluate"
 ORDER = 5
-_ABOUT = "Compare models on texts that people have rated or labelled: which is better, by how much, and could it be chance?"
+_ABOUT = "Compare models on texts rated or labelled by people: which is better, by how much, and could it be chance?"
 _SOURCES = [("A file", handlers.FILE), ("A suite", handlers.SUITE), ("A public dataset", handlers.PUBLIC)]
-_PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test split is used, or the file that you name after the id."
+_PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test split is used, or the file that you specify after the id."
 
 
 def build(studio: Studio, page: Page) -> None:

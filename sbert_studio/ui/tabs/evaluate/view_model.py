@@ -28,8 +28,10 @@ _QUESTION_OPEN = placeholder("Scores appear here once the question is answered."
 _MAX_NOTES, _MAX_DIFFERENCES, _MAX_CHARACTERS = 8, 20, 300
 # Entries of reports that describe the rows and the procedure.
 _NOT_SCORES = ("classes", "majority", "folds", "train_rows", "known_rows")
-_BY_PERCENTILE = "Closer is the model that ranks the pair, among all pairs, closer to where people rank it: the models' scales differ."
-_BY_ORDER = "Closer is the model that puts more pairs of other labels on the right side of this one: the models' scales differ."
+_BY_PERCENTILE = (
+    "Closer: the model whose rank of the pair, among all pairs, is closer to its rank by people; the scales of the models differ."
+)
+_BY_ORDER = "Closer: the model that ranks more pairs with other labels on the correct side of this one; the scales of the models differ."
 _PREDICTIONS = {
     "cosine": "the cosine similarity of the two texts",
     "score": "the score of the pair",
@@ -185,7 +187,7 @@ def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles
     columns += [column("95% interval", "interval")] if has_interval else []
     columns += [column("Sentences/s", "count")]
     # Without the colors for better and worse: the next column says whether a difference is significant.
-    columns += [column("Difference", "change", digits=4), column("Beyond chance?", ours=True)] if several else []
+    columns += [column("Difference", "change", digits=4), column("Significant?", ours=True)] if several else []
     rows = []
     for score in scores:
         row: list[object] = [score.title, score.score]
@@ -230,7 +232,7 @@ def _describe_rows(report: Report) -> str:
     parts = [_("{classes} categories", classes=f"{scores['classes']:,}")] if "classes" in scores else []
     if "majority" in scores:
         parts.append(
-            _("always answering the largest one would be right on {majority} of 100 rows", majority=f"{100 * scores['majority']:.1f}")
+            _("always predicting the largest one would be correct for {majority} of 100 rows", majority=f"{100 * scores['majority']:.1f}")
         )
     parts += [_("trained and evaluated in {folds} folds", folds=scores["folds"])] if "folds" in scores else []
     return with_full_stop(join("; ", parts)) if parts else ""
@@ -281,7 +283,7 @@ def _notes(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list[str]
             about = [titles.get(model.model, model.model)] * (len(evaluation.models) > 1) + [file_name] * several
             notes += [join(": ", [*map(verbatim, about), note]) for note in own]
     shown = [with_full_stop(note) for note in dict.fromkeys(notes)]
-    return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], _("And {shown} more remarks.", shown=len(shown) - _MAX_NOTES)]
+    return shown if len(shown) <= _MAX_NOTES else [*shown[:_MAX_NOTES], _("And {shown} more notes.", shown=len(shown) - _MAX_NOTES)]
 
 
 def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: Mapping[str, str]) -> Value | None:

@@ -192,7 +192,7 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
     diagnosis = draft.diagnosis
     offer = next((offer for offer in diagnosis.offers if offer.name == name), None) if diagnosis else None
     if offer is None or diagnosis is None:
-        raise StudioError("this conversion does not fit the file", "check the file again")
+        raise StudioError("this conversion does not apply to the file", "check the file again")
     table = studio.data.convert(draft.table, offer.name, diagnosis.roles, model)
     changes, choices = (*draft.changes, offer.describe()), SchemaOverrides(kind=offer.kind)
     return plan_again(studio, replace(draft.with_request(changes=changes, choices=choices).without_loss(), table=table), model)
@@ -200,7 +200,7 @@ def _convert(studio: Studio, draft: Draft, name: object, model: str | None) -> D
 
 def answer_question(studio: Studio, draft: Draft, place: object, model: str | None) -> Draft:
     """Return the draft with a question answered. ``place``: indices of the question and of the answer, from the browser."""
-    question, option = chosen_option(draft.plan.questions if draft.plan else (), place, "look at the file again")
+    question, option = chosen_option(draft.plan.questions if draft.plan else (), place, "check the file again")
     first_stage = {name: value for name, value in option.choice.items() if name.startswith(FIRST_STAGE_PREFIX)}
     own = {name: value for name, value in option.choice.items() if name not in first_stage}
     changed = draft.with_request(
@@ -236,7 +236,7 @@ def require_plan(draft: Draft) -> TrainPlan:
         raise StudioError(draft.problem or "this file cannot be trained on", hint)
     if draft.plan.questions and not draft.choices.as_read:
         raise StudioError(
-            _("a question is open: {text}", text=draft.plan.questions[0].text), "choose one of its answers, above Start training"
+            _("a question is unanswered: {text}", text=draft.plan.questions[0].text), "choose one of its answers, above Start training"
         )
     return draft.plan
 

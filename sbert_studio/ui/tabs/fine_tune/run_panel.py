@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from ...panel import Selection
 
 _MAX_LISTED = 20
-_HELD_OUT_CHOSE = "Each strength is scored on the rows that chose among them; the gain above comes from rows that did not."
-_CHOSEN_BY_HAND = "Each strength is scored on these rows: once you choose by them, a gain on them is no longer an unbiased estimate."
+_HELD_OUT_CHOSE = "Each strength is scored on the rows used to select among them; the gain above comes from other rows."
+_CHOSEN_BY_HAND = "Each strength is scored on these rows: if you select a strength by them, its gain on them is no longer unbiased."
 _MISTAKES = {
     "labelled_texts": "The nearest text has another category.",
     "scored_pairs": "“the model”: pairs in the model's order of similarity, each with the score at the same rank in your order.",
     "labelled_pairs": "“the model”: pairs in the model's order of similarity, each with the label at the same rank in your order.",
-    "triplets": "The negative is nearer than the positive.",
-    "positive_pairs": "Another text is nearer than the partner.",
+    "triplets": "The negative is closer than the positive.",
+    "positive_pairs": "Another text is closer than the partner.",
 }
 
 
@@ -126,7 +126,7 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
         compare=props(visible=has_model and embeds_texts),
         save=props(visible=has_model),
         push=props(visible=has_model),
-        alarm=questions_view("The training stopped with a question", [question] if question else []),
+        alarm=questions_view("Training stopped with a question", [question] if question else []),
         strength=None if run is None else strength_view(run),
         pinned=pinned_view(studio.fine_tune.get_pins(now.run_id) if now.run_id else None, now),
         mistakes=None if run is None else mistakes_view(studio, run),
@@ -177,14 +177,14 @@ def answer_alarm(page: Page, followed: FollowedRun, owner: object, selection: Se
 def answer_run_question(studio: Studio, run_id: str, place: object) -> Run:
     """Return the run that continues after the answer at ``place``: [0, index], from the browser."""
     if not (isinstance(place, list) and len(place) == 2 and place[0] == 0 and isinstance(place[1], int)):
-        raise StudioError("this question is no longer open", "look at the run again")
+        raise StudioError("this question was already answered", "reload the run")
     return studio.fine_tune.answer(run_id, place[1])
 
 
 def set_strength(page: Page, followed: FollowedRun, runs_version: int, selection: Selection) -> ChangedRun:
     strength = selection.item
     if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= 1:
-        raise StudioError("this strength is not possible", "choose a value from 0 (base model) to 1 (fine-tuned)")
+        raise StudioError("this strength is out of range", "choose a value from 0 (base model) to 1 (fine-tuned)")
     run = page.studio.fine_tune.set_strength(followed.run_id, float(strength))
     notify_info(
         _("{name} now has strength {strength}.", name=html.escape(run.name), strength=f"{run.after['strength']:g}"), title="Model changed"
@@ -207,7 +207,7 @@ def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> R
 def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, selection: Selection) -> ListedRun:
     run_id = selection.item
     if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.fine_tune.list_runs(page.visitor(owner))}:
-        raise StudioError("this run is no longer there", "reload the page")
+        raise StudioError("this run no longer exists", "reload the page")
     if selection.action == "stop":
         page.studio.fine_tune.stop(run_id)
         # Also redraw the followed run: it may be the one that was stopped.
@@ -339,7 +339,7 @@ def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
     """Return the two texts of an error, and the model that made it. ``number``: index in the list, from the browser."""
     worst: Sequence[Mapping[str, Any]] = (studio.fine_tune.get_mistakes(run_id) or {"worst": []})["worst"]
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(worst):
-        raise StudioError("this mistake is no longer in the list", "look at the run again")
+        raise StudioError("this error is no longer in the list", "reload the run")
     one = worst[number]
     return TextPair(one["texts"][0], one["beside"] or one["texts"][-1], run_id)
 

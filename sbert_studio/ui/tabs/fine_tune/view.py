@@ -28,10 +28,10 @@ _FILE = "Examples: pairs, triplets, texts with a category or sentences in a CSV,
 _DEV = "Validation examples with the same columns; by default, part of the rows is held out"
 _FIRST = "Examples of any kind to train on first, such as inference labels before scored pairs"
 _EXACT = (
-    "Exact, cell for cell: upload it here or train on it from the command line, and the rows are the same. "
-    "It is not meant for spreadsheets, which run a cell that begins with = as a formula."
+    "Exact, cell for cell: uploading it here or training on it from the command line gives the same rows. Do not open "
+    "it in a spreadsheet, which runs cells that begin with = as formulas."
 )
-_PINS_HELP = "Texts whose similarity you can judge yourself. They are scored at every evaluation and are not used for training."
+_PINS_HELP = "Texts whose similarity you can judge yourself. They are scored at every evaluation, but not used for training."
 # One event at a time: an edit made while another is processed is sent after the response, with the values set by the response. If sent
 # immediately, it would contain the previous values, which would count as chosen by the visitor.
 _IN_TURN: EventOptions = {"trigger_mode": "always_last", "concurrency_limit": 1, "concurrency_id": "tune-form", "quiet": True}

@@ -38,8 +38,8 @@ KINDS = {
     "sentences": "Sentences without labels",
 }
 NO_FILE = placeholder(
-    "Choose a file or a sample. Its columns, the kind of examples and any problems are detected at once; "
-    "nothing is trained until you press Start training."
+    "Choose a file or a sample. Its columns, the kind of examples and any problems are detected automatically; "
+    "training starts only when you press Start training."
 )
 NO_GROUP = ("none", "")
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
@@ -240,7 +240,7 @@ def command_view(draft: Draft, model: str, default_model: str) -> Value | None:
     if draft.plan.certain:
         title = "Same run from the command line"
     elif "--as-read" in open_question_flags(draft.plan.questions):
-        title = "Same run from the command line, as the file is read now; your answer changes the command"
+        title = "Same run from the command line, with the current interpretation of the file; your answer changes the command"
     else:
         title = "Same run from the command line, with the proposed answer; your answer changes the command"
     return {"title": title, "command": command_line(draft, model, default_model)}
@@ -286,7 +286,7 @@ def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
         boxes = [{"name": f"{number}a", "label": _("Pair {number}", number=number)}, {"name": f"{number}b", "label": "and"}]
         shown = [{"kind": "text", "info": "", "choices": [], **box} for box in boxes]
         items.append(group(shown, name=f"pair-{number}", row=True, visible=number <= visible_pairs))
-    query = {"name": "query", "label": "Query, whose nearest texts of your file are listed", "kind": "text", "info": "", "choices": []}
+    query = {"name": "query", "label": "Query, whose nearest texts in your file are listed", "kind": "text", "info": "", "choices": []}
     return form_view("tune-pin", [*items, query], dict(zip(names, texts or [""] * len(names), strict=True)))
 
 

@@ -196,7 +196,7 @@ def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: objec
         return MapAction(rows_to_search=rows_to_search(drawn, selection.item))
     if selection.action in VERDICTS:
         return MapAction(basket_version=label_pair(page, owner, drawn, VERDICTS[selection.action], selection.item))
-    raise StudioError("the map cannot do that", "reload the page")
+    raise StudioError("the map does not support this action", "reload the page")
 
 
 def change_color(page: Page, map_key: str | None, color: object) -> Value:
@@ -251,7 +251,7 @@ def _apply_request(page: Page, drawn: DrawnMap, request: Mapping[str, object]) -
         parts, names = page.studio.map.split_cluster(drawn.corpus, edits.now.rows_of(cluster).tolist(), 2, drawn.model)
         step = SplitEdit(cluster, parts, names)
     else:
-        raise StudioError("the map cannot do that", "reload the page")
+        raise StudioError("the map does not support this action", "reload the page")
     return edits.then(step), {"cluster": cluster}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TITLE = handlers.TITLE
 ORDER = 3
 _ABOUT = "Texts with similar meanings are close together. Lasso a region, or click a point."
-_EMPTY = "Press Draw the map: a few hundred texts take some seconds."
+_EMPTY = "Press Draw the map: a few hundred texts take a few seconds."
 _METHODS = [
     ("Automatic", "auto"),
     ("By density (HDBSCAN)", "hdbscan"),
@@ -81,12 +81,12 @@ def _draw_settings() -> dict[str, gr.components.Component]:
     fine, tight, slow = (
         "Small values show fine detail, large values the overall structure.",
         "UMAP's min_dist; small values give tight clusters.",
-        "umap-learn is by UMAP's authors, and slower.",
+        "umap-learn is the original implementation, and slower.",
     )
     with gr.Column(min_width=220):
         drawn: dict[str, gr.components.Component] = {
             "dimensions": gr.Radio(["2-D", "3-D"], value=default.dimensions, label="Dimensions", elem_id="map-dimensions"),
-            "neighbors": gr.Slider(2, 100, default.neighbors, step=1, label="Neighbours", info=fine, elem_id="map-neighbours"),
+            "neighbors": gr.Slider(2, 100, default.neighbors, step=1, label="Neighbors", info=fine, elem_id="map-neighbours"),
             "min_distance": gr.Slider(
                 0.0, 0.99, default.min_distance, step=0.01, label="Minimum distance", info=tight, elem_id="map-distance"
             ),

@@ -79,7 +79,7 @@ def run_card(run: Run, is_damaged: bool) -> Value:
 def model_facts(card: ModelSummary) -> list[tuple[str, object]]:
     return [
         ("Name", card.name),
-        ("Dimensions", _("{dim}: it reads pairs", dim=card.dim or "none") if card.reads == "pairs" else card.dim),
+        ("Dimensions", _("{dim}: it scores pairs", dim=card.dim or "none") if card.reads == "pairs" else card.dim),
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", _("{max_length} tokens", max_length=card.max_length) if 0 < card.max_length < _UNLIMITED else "any length"),
         ("Pooling", card.pooling or "–"),

@@ -30,8 +30,8 @@ _DEFAULT_KIND = "glove"
 _SAMPLE_KINDS = ("corpus", "scored_pairs", "labelled_pairs", "triplets", "labelled_texts")
 _DISTILLATION = "Static distillation of the model above"
 _DISTILLATION_HELP = (
-    "Takes the vectors of single words from the model in the header: less accurate, but much faster. "
-    "A file is optional; its words are added to the vocabulary."
+    "Uses the vectors of single words from the model in the header: less accurate, but much faster. A file is "
+    "optional; its words are added to the vocabulary."
 )
 _PRETRAINED_HELP = "Pre-trained on billions of words; only the word weights are fitted to your texts."
 _WEIGHTING_TITLES = {"sif": "By rarity (SIF)", "tfidf": "By rarity (TF-IDF)", "plain": "All equal"}
@@ -39,7 +39,7 @@ _SERVICE_NAMES = {"skip_gram": "skipgram"}
 MAX_NAME = 80
 _DIM = Field("dim", int, 256, "Number of dimensions.", min=1, max=4096)
 _WEIGHTING = Field("weighting", str, "sif", "How much each word counts in the mean of a text.", choices=WEIGHTINGS)
-_COMMON = Field("common", int, 0, "Directions that all texts share; they are removed.", min=0, max=10, step=1)
+_COMMON = Field("common", int, 0, "Directions shared by all texts, which are removed.", min=0, max=10, step=1)
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ def samples() -> list[Sample]:
 
 
 def choose_file(file: str | None) -> tuple[str | None, Value | None]:
-    return file, {"text": _("Chosen: {name}", name=Path(file).name)} if file else None
+    return file, {"text": _("File: {name}", name=Path(file).name)} if file else None
 
 
 def choose_sample(selection: Selection) -> tuple[str, Value] | None:
     sample = find_sample(selection.item, *_SAMPLE_KINDS)
-    return None if sample is None else (str(sample.path), {"text": _("Chosen: {title}", title=sample.title)})
+    return None if sample is None else (str(sample.path), {"text": _("Sample: {title}", title=sample.title)})
 
 
 def change_form(page: Page, form: object) -> Value:

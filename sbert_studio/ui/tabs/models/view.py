@@ -24,7 +24,7 @@ ORDER = 6
 
 
 def build(studio: Studio, page: Page) -> None:
-    view("intro", {"title": "Models and runs", "text": "The models that come with the studio, and those that you have trained."})
+    view("intro", {"title": "Models and runs", "text": "The models included with the studio, and your own."})
     _build_static_embeddings(studio, page)
     chosen = gr.State("")
     with gr.Row():
@@ -47,7 +47,7 @@ def build(studio: Studio, page: Page) -> None:
                     "compare": gr.Button("Compare models", visible=False, elem_id="models-changes"),
                     "save": download_button("Download zip", write, [chosen], elem_id="models-zip", visible=False),
                     "delete": gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete"),
-                    "confirm": gr.Button("Yes, delete it", variant="stop", visible=False, elem_id="models-sure"),
+                    "confirm": gr.Button("Yes, delete", variant="stop", visible=False, elem_id="models-sure"),
                 }
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole

@@ -217,7 +217,7 @@ def _groups_view(page: Page, result_key: str | None, decisions: Decisions) -> Gr
 def _labelled_pair(duplicates: Duplicates, decisions: Decisions, row: object, verdict: bool) -> LabelledPair:
     group = decisions.group_of(row, duplicates)
     if group is None:
-        raise StudioError("this row is in no group", "find near-duplicates again")
+        raise StudioError("this row is not in a group", "find near-duplicates again")
     first = group.rows[0] if group.kept is None else group.kept
     return LabelledPair(duplicates.corpus.texts[first], duplicates.corpus.texts[cast("int", row)], verdict, "Near-duplicates")
 

@@ -131,7 +131,7 @@ def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, s
         pairs=[(searched, hit.text) for hit in result.hits],
         caption=caption,
         note=join(" ", result.notes),
-        empty="Nothing was found. A search by words finds only words that occur in the corpus; try a search by meaning.",
+        empty="Nothing was found. Search by words finds only words that occur in the corpus; try searching by meaning.",
     )
 
 
@@ -305,8 +305,8 @@ def describe_selected_rows(rows_to_search: RowSelection | None) -> tuple[Update,
 def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Progress | None = None) -> Value:
     TASKS.supersede_earlier()
     if not page.studio.catalog.allow_folders:
-        raise StudioError("folders of this machine are not open to visitors", "search a file of your own")
+        raise StudioError("visitors cannot access folders on this machine", "search your own file")
     if not folder.strip():
-        raise StudioError("no folder is given", "enter a folder that sbert-studio encode wrote")
+        raise StudioError("no folder is specified", "enter a folder written by sbert-studio encode")
     report = progress_callback(progress, "Indexing the rows")
     return shards_table(page.studio.shards.search(Path(folder.strip()), query, int(k), progress=report))

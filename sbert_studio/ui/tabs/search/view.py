@@ -117,7 +117,7 @@ def _model_controls() -> dict[str, gr.Dropdown]:
             [NO_RERANKER],
             value="",
             label="Re-rank top 100",
-            info="By a cross-encoder (slower, more accurate) or poly-encoder: one that you trained, or a Hugging Face id.",
+            info="With a cross-encoder (slower, more accurate) or poly-encoder: your own, or a Hugging Face id.",
             allow_custom_value=True,
             elem_id="search-reranker",
             elem_classes=["sb-data"],
@@ -143,8 +143,8 @@ def _advanced_settings() -> dict[str, gr.components.Component]:
 
     with gr.Accordion("Advanced settings", open=False, elem_id="search-advanced"), gr.Row():
         return {
-            "query_prompt": prompt("Query prompt", "Put before the query; none for no prompt.", "search-query-prompt"),
-            "document_prompt": prompt("Document prompt", "Put before each text; none for no prompt.", "search-document-prompt"),
+            "query_prompt": prompt("Query prompt", "Prepended to the query; none for no prompt.", "search-query-prompt"),
+            "document_prompt": prompt("Document prompt", "Prepended to each text; none for no prompt.", "search-document-prompt"),
             "truncate_dim": gr.Number(
                 0,
                 label="Vector length",

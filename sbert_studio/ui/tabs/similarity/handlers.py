@@ -44,7 +44,7 @@ _DESCRIPTIONS = ((0.999, "Very close"), (0.99, "Close"), (0.9, "Related"), (0.7,
 _MARKS = ((0.5, "half of random pairs"), (0.9, "9 of 10"), (0.99, "99 of 100"))
 _BINS = 48
 _UNRELIABLE = "Unreliable"
-_VERDICT_HINT = "Either may be wrong. Click a thumb to label the pair; labelled pairs gather in the basket for training."
+_VERDICT_HINT = "Either may be wrong. Click a thumb to label the pair; labelled pairs are collected in the basket for training."
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def describe_cosine(cosine: float, usual: ScoreDistribution) -> tuple[str, str]:
         high=f"{high:.2f}",
     )
     if cosine >= _IDENTICAL:
-        return "Identical to this model", explanation
+        return "Identical for this model", explanation
     return next(words for share, words in _DESCRIPTIONS if usual.share(cosine) >= share), explanation
 
 
@@ -133,7 +133,7 @@ def model_table(page: Page, first: str, second: str, models: Sequence[str], corp
         column("Random pairs below", ours=True),
         column("Assessment", ours=True),
     ]
-    note = _("Cosines of different models are not comparable; the share of random pairs from {of} that score lower is.", of=of)
+    note = _("Cosines of different models are not comparable; the share of random pairs from {of} with a lower score is.", of=of)
     return table(columns, rows, caption=_("By {rows} models", rows=len(rows)), note=note)
 
 
@@ -236,7 +236,7 @@ def pairs_table(scores: PairScores) -> Value:
     has_worst = bool(scores.agreement and scores.agreement.worst)
     notes = [_("{agreement}.", agreement=scores.agreement.describe())] if scores.agreement and not has_worst else []
     notes += [_("{account}.", account=scores.account.describe("compared"))] if scores.account.skipped and not has_worst else []
-    notes += [*scores.notes, *([_("{rest} more rows are in the file to download.", rest=f"{rest:,}")] if rest else [])]
+    notes += [*scores.notes, *([_("The download has {rest} more rows.", rest=f"{rest:,}")] if rest else [])]
     return table(columns, rows, caption=scores.account.summarize("compared"), note=join(" ", notes))
 
 
@@ -249,7 +249,7 @@ def worst_table(scores: PairScores) -> Value | None:
     rows = []
     for gap in agreement.worst:
         row = scores.rows[gap.place]
-        side = "similar to the model" if gap.gap > 0 else "dissimilar to the model"
+        side = "similar according to the model" if gap.gap > 0 else "dissimilar according to the model"
         rows.append(
             [
                 row.row,
@@ -288,7 +288,7 @@ def _headline(scores: PairScores, agreement: str, scored: int, worst: int) -> st
     unscored = len(scores.rows) - scored
     account = scores.account.describe("compared") if scores.account.skipped or unscored else ""
     if unscored:
-        account = _("{account}; {unscored} of those compared have no score or label", account=account, unscored=f"{unscored:,}")
+        account = _("{account}; {unscored} of the compared rows have no score or label", account=account, unscored=f"{unscored:,}")
     if not account:
         return _("{agreement}. The {worst} rows that disagree most:", agreement=agreement, worst=worst)
     return _("{agreement}. {account}. The {worst} rows that disagree most:", agreement=agreement, account=account, worst=worst)
@@ -365,7 +365,7 @@ def open_linked_file(page: Page, location: Location | None, owner: object) -> tu
         return UNCHANGED, location
     path = restore_form_file(page, owner, location.file)
     if path is None:
-        raise StudioError("this file of pairs is no longer stored here", "choose it once more")
+        raise StudioError("this file of pairs is no longer stored here", "open it again")
     return path, UNCHANGED
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TITLE = SIMILARITY
 ORDER = 1
-_ABOUT = "Compare texts by meaning. The model turns each into a vector; the angle between two vectors says how close they are."
+_ABOUT = "Compare texts by meaning. The model maps each text to a vector; the angle between two vectors measures their similarity."
 _SAVE_FILE_IN_ADDRESS = f"(file) => SB.place({{ tab: 'similarity', view: '{PAIRS_VIEW}', file }})"
 
 
@@ -86,7 +86,7 @@ def _build_several_texts(page: Page) -> None:
             button = gr.Button("Compare all", variant="primary", elem_id="matrix-compare")
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
             matrix = view("matrix", elem_id="matrix-view")
-            hint = view("empty", {"text": "A grid of scores appears here: darker is closer."})
+            hint = view("empty", {"text": "A grid of scores appears here: darker is more similar."})
     Panel(page, lines=lines, matrix=matrix, hint=hint).on(button.click, handlers.compare_lines)
 
 

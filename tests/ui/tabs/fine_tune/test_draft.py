@@ -230,7 +230,7 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert run_id in {name for _, name in page.model_choices(None)}
     assert write_run_zip(page, run_id).stat().st_size > 1000
     page.studio.fine_tune.delete_run(run_id)
-    with pytest.raises(StudioError, match="no longer there"):
+    with pytest.raises(StudioError, match="no longer exists"):
         use_model(page, run_id, None)
     assert run_id not in models.list_models(page, None, "")[0]
     assert run_panel.attach_run(page, {"job": run_id}) == run_panel.SelectedRun("")

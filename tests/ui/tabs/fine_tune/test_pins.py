@@ -24,7 +24,7 @@ def test_what_is_typed_becomes_pins_and_half_a_pair_is_refused() -> None:
     pins = parse_pins(PINNED)
     assert pins is not None and pins.pairs == (("cat dog", "dog cat"), ("red blue", "moon sky")) and pins.query == "cat moon"
     assert parse_pins([""] * 11) is None and parse_pins(pin_texts(None)) is None
-    with pytest.raises(StudioError, match="pinned pair 1"):
+    with pytest.raises(StudioError, match="tracked pair 1"):
         parse_pins(["cat", *[""] * 10])
 
 
