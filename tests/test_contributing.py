@@ -35,7 +35,7 @@ class ScoredLoss(CosineSimilarityLoss):
     kinds = ("scored_pairs",)
 """
 # Tests that hold for every loss, task, tab and document.
-_TESTS = ("tests/losses/test_conformance.py", "tests/evaluation/test_tasks.py", "tests/ui/test_panel.py", "tests/test_docs.py")
+_TESTS = ("tests/losses/test_conformance.py", "tests/evaluation/test_tasks.py", "tests/ui/test_events.py", "tests/test_docs.py")
 _EXAMPLE = re.compile(r"`(sbert_studio/[\w/]+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 
 
