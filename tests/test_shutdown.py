@@ -151,7 +151,7 @@ def test_a_training_that_is_terminated_keeps_what_it_has_learned(tmp_path: Path,
     pairs = write_pairs(tmp_path / "pairs.csv")
     quick = ["--loss", "cosine", "--epochs", "900", "--batch-size", "8", "--set", "judge=split", "--model", str(tiny_model)]
     with command_line(tmp_path, "train", pairs, *quick) as child:
-        wait_until(lambda: "untuned" in child.err.read_text(), 60)
+        wait_until(lambda: "base model" in child.err.read_text(), 60)
         child.send(signal.SIGTERM)
         assert child.wait(60) == 0, child.err.read_text()
     with studio_at(home, tiny_model) as studio:

@@ -15,7 +15,7 @@ from sbert_studio.workspace import _replace_folder, atomic_folder, file_name
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("name", "words"), [("file/home", "cannot be made: Not a directory"), ("locked", "is not writable")])
+@pytest.mark.parametrize(("name", "words"), [("file/home", "cannot be created: Not a directory"), ("locked", "is not writable")])
 def test_a_home_folder_that_cannot_be_written_is_told_with_what_to_set(tmp_path: Path, name: str, words: str) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "locked").mkdir(mode=0o555)

@@ -76,7 +76,7 @@ def test_what_a_training_came_to_is_one_sentence() -> None:
     near = describe_outcome(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
     assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
     several = describe_outcome(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
-    assert several.endswith("(gain +0.04, mean of 3 training runs with a standard deviation of 0.01)")
+    assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
     categories = describe_outcome({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
     assert categories.startswith("better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.07")
     assert describe_outcome({}, after) == describe_outcome(before, {}) == ""

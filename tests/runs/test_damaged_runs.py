@@ -137,7 +137,7 @@ def test_a_full_disk_names_the_folder_to_its_owner_and_how_to_resume(
 
     with monkeypatch.context() as patch:
         patch.setattr(where, fail)
-        with pytest.raises(StudioError, match=r"disk (is|was) full") as caught:
+        with pytest.raises(StudioError, match=r"disk (is|was|became) full") as caught:
             studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(**more)))
     (run,) = studio.fine_tune.list_runs()
     assert f"--resume {run.id}" in caught.value.hint and str(studio.workspace.home / "runs" / run.id) in caught.value.message
@@ -169,7 +169,7 @@ def test_damaged_input_files_are_named(runs: Path, tiny_model: Path, damage: Cal
         assert studio.runner.wait(run.id, 240)
         found = studio.fine_tune.list_runs()[0]
         assert found.status == "failed" and found.hint and "unforeseen" not in found.message
-        assert any(words in found.message for words in ("damaged", "gone", "not what"))
+        assert any(words in found.message for words in ("damaged", "gone", "missing", "not what"))
 
 
 def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

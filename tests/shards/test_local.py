@@ -118,7 +118,7 @@ def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="no Parquet files"):
         find_sources(tmp_path / "none")
     pq.write_table(pa.table({"key": ["a"], "text": [1]}), texts / "9.parquet")
-    with pytest.raises(StudioError, match=r"9\.parquet has other columns"):
+    with pytest.raises(StudioError, match=r"9\.parquet has different columns"):
         find_sources(texts)
     (texts / "9.parquet").write_bytes(b"PAR1 half")
     with pytest.raises(StudioError, match=r"9\.parquet is not a Parquet file"):

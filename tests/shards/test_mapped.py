@@ -80,7 +80,7 @@ def test_what_was_stopped_goes_on_where_it_was(studio: Studio, texts: Path, tmp_
     assert "128 of 300 rows already exist" in said[1]
     assert found.resumed == 128 and out.read_bytes() == whole.read_bytes() and len(said) == 2
     to(studio, texts, out, on_message=said.append)
-    assert len(said) == 3 and said[2].startswith("x.npy exists already")
+    assert len(said) == 3 and said[2].startswith("x.npy already exists")
     assert sorted(path.name for path in tmp_path.glob("x.npy*")) == ["x.npy"]
 
 
@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_so(
 def test_the_disk_is_asked_first(studio: Studio, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10, 9, 1))
     monkeypatch.setattr(SentenceEncoder, "encode", lambda *_, **__: pytest.fail("it was encoded"))
-    with pytest.raises(StudioError, match=r"needs about 0\.0 MB.* has 0\.0 MB left"):
+    with pytest.raises(StudioError, match=r"needs about 0\.0 MB.* has only 0\.0 MB left"):
         to(studio, texts, tmp_path / "x.npy")
     assert not list(tmp_path.glob("x.npy*"))
 

@@ -26,7 +26,7 @@ def test_the_reason_for_the_epochs_depends_on_the_rows_and_not_on_the_default(de
         return found
 
     assert reason(scored_pairs(1200)) == f"{default:g} epochs of 1,200 rows: the best of these is kept."
-    assert "at a high rate that is enough" in reason(scored_pairs(300))
+    assert "at a high rate this is enough" in reason(scored_pairs(300))
     assert "with few rows, more passes help" in reason(scored_pairs(300), method="lora")
     assert reason(positive_pairs()) == f"{default:g} epochs of {len(positive_pairs())} rows: with few rows, more passes help."
 

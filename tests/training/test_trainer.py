@@ -271,7 +271,7 @@ def test_a_full_disk_ends_the_run_with_the_last_good_checkpoint_intact(tmp_path:
     spec, examples = small_spec(checkpoint_every=3), scored_pairs()
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints, "write_tensors", fill)
-        with pytest.raises(StudioError, match="disk was full"):
+        with pytest.raises(StudioError, match="disk became full"):
             train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000003"]
     resumed = train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path / "run", resume=True)

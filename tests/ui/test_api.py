@@ -176,7 +176,7 @@ def test_too_few_arguments_are_refused(http: httpx.Client) -> None:
 
 @pytest.mark.parametrize("clusters", ["9" * 5000, "-3", "²", "two", "1e3", "1001", "1000000000", "1" + "0" * 10, "++3"])
 def test_a_number_of_clusters_that_is_none_is_told_in_words(client: Client, pairs: Path, clusters: str) -> None:
-    with pytest.raises(AppError, match=r"clusters is .*auto, or an integer from 1 to 1,000"):
+    with pytest.raises(AppError, match=r"clusters is .*auto, or a whole number from 1 to 1,000"):
         client.predict(handle_file(pairs), clusters, 2, "", "sentence1", api_name="/map")
 
 

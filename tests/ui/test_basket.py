@@ -65,7 +65,7 @@ def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.Monke
     monkeypatch.setattr(baskets, "MAX_PAIRS", 3)
     full = Basket().add([LabelledPair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
     assert len(full.pairs[0].b) == 4_000
-    with pytest.raises(StudioError, match="3 at most"):
+    with pytest.raises(StudioError, match="the maximum is 3"):
         full.add([ONE])
     assert len(full.add([LabelledPair("cat 1", "x" * 4_000, False)])) == 3
     for _ in range(100):

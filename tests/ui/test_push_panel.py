@@ -111,7 +111,7 @@ def test_a_run_is_pushed_and_opens_again_as_it_was(studio: Studio, run_id: str, 
     done = studio.models.push_to_hub(run_id, "me/my-model", TOKEN, endpoint=url, begin_phase=phases.append)
     assert done.url == f"{url}/me/my-model"
     assert (folder / "me/my-model/.private").read_text() in ("private", "True")
-    assert phases[0] == "contacting the Hub" and phases[1].startswith("sending")
+    assert phases[0] == "contacting the Hub" and phases[1].startswith("uploading")
     here, there = studio.catalog.load(run_id), load_folder(folder / "me/my-model")
     assert np.allclose(here.encode(["cat dog"]), there.encode(["cat dog"]), atol=1e-6)
     assert "sentence-transformers" in (folder / "me/my-model/README.md").read_text()

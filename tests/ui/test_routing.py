@@ -103,7 +103,7 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: P
     again = corpora.delete_file(page, key, None)
     assert page.corpora.get(again) is page.corpora.sample() and not chosen.path.exists()
     assert toasts == ["Your file was deleted here."]
-    with pytest.raises(StudioError, match="was removed, as requested"):
+    with pytest.raises(StudioError, match="was removed, as you asked"):
         page.corpora.get(key)
     go(page, {"corpus": chosen.id})
     assert "no longer stored here" in toasts[1]

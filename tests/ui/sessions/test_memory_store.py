@@ -60,7 +60,7 @@ def test_where_all_want_too_much_the_one_who_holds_most_gives_way_and_is_told(vi
     assert [[key in shelf for key in keys[name]] for name in ("ada", "bob", "eve", "kim")] == [[True], [False, True], [True], [True]]
     with pytest.raises(StudioError, match="was unloaded to free memory, because too much was open") as caught:
         shelf.get(keys["bob"][0])
-    assert caught.value.hint == "open it again"
+    assert caught.value.hint == "choose it once more"
 
 
 def test_what_a_closed_page_had_goes_first_and_after_a_while(visitor: type[Visitor], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +111,6 @@ def test_what_a_key_stands_for_is_of_the_kind_that_is_asked_for() -> None:
     shelves = MemoryStore(1000, 1000)
     corpora, maps = TypedStore[str]("corpus", shelves), TypedStore[str]("map", shelves)
     key = corpora.put("texts")
-    with pytest.raises(StudioError, match="this is no map"):
+    with pytest.raises(StudioError, match="this is not a map"):
         maps.get(key)
     assert corpora.get(key) == "texts"

@@ -104,7 +104,7 @@ def begin(client: httpx.Client, pairs: Path, address: str) -> str:
     (path,) = client.post("/upload", files={"files": ("pairs.csv", pairs.read_bytes())}, headers=headers).json()
     settings = json.dumps({"epochs": 900, "batch_size": 8, "judge": "split"})
     file = {"path": path, "meta": {"_type": "gradio.FileData"}}
-    data = [file, "cosine", "full", settings, "", "x", None, None, *[""] * 9, False]
+    data = [file, "cosine", "full", settings, "", "x", None, None, *[""] * 10, False]
     event = client.post("/call/train", json={"data": data}, headers=headers).json()["event_id"]
     return client.get(f"/call/train/{event}", headers=headers).text
 

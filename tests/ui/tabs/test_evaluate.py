@@ -317,7 +317,7 @@ def test_impossible_evaluations_are_refused(page: Page, tmp_path: Path, static: 
     assert "offline" in view.job["message"] and "Unset HF_HUB_OFFLINE" in view.job["message"]
     with pytest.raises(StudioError, match="empty"):
         handlers.write_file(page, ".csv", None, "")
-    for entry, message in ((0, "no entry is selected"), (99, "is not there, or is not yours")):
+    for entry, message in ((0, "no entry is selected"), (99, "does not exist, or is not yours")):
         with pytest.raises(StudioError, match=message):
             handlers.remove_entry(page, None, entry, "")
 

@@ -104,7 +104,7 @@ def test_form_shows_the_settings_of_the_chosen_type(page: Page) -> None:
 
 
 def test_file_or_sample_is_chosen(page: Page, texts: Path) -> None:
-    assert static_embeddings.choose_file(str(texts)) == (str(texts), {"text": "Chosen: notes.csv"})
+    assert static_embeddings.choose_file(str(texts)) == (str(texts), {"text": "File: notes.csv"})
     assert static_embeddings.choose_file(None) == (None, None)
     sample = static_embeddings.samples()[0]
     chosen_sample = static_embeddings.choose_sample(Selection("sample", sample.id))
@@ -248,7 +248,7 @@ def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_
     shared.studio.embedding_jobs.stop(shared.visitor(mine), job.id)
     assert ended(shared, mine).status == "stopped"
     start(shared, "glove", texts, QUICK, mine)
-    assert "at most 50" in ended(shared, mine).message
+    assert "the maximum is 50" in ended(shared, mine).message
     short = texts.with_name("short.csv")
     short.write_text("text\n" + "\n".join(sentences(40)) + "\n", encoding="utf-8")
     start(shared, "glove", short, QUICK, mine)

@@ -38,7 +38,7 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     assert question["rows"][0]["texts"] and question["rows"][0]["read_as"]
     assert {"glorp", "blarg"} <= {*question["theirs"][0]}, "what the file says, no language translates"
     key = page.drafts.put(draft)
-    with pytest.raises(StudioError, match="a question is open"):
+    with pytest.raises(StudioError, match="a question is unanswered"):
         start(page, key, form_of(draft))
     answered = drafts.answer_question(page.studio, draft, [0, 1], None)
     assert view_model.open_questions(answered) is None and answered.plan is not None and draft.plan is not None
