@@ -169,7 +169,7 @@ def test_damaged_input_files_are_named(runs: Path, tiny_model: Path, damage: Cal
         assert studio.runner.wait(run.id, 240)
         found = studio.fine_tune.list_runs()[0]
         assert found.status == "failed" and found.hint and "unforeseen" not in found.message
-        assert any(words in found.message for words in ("damaged", "gone", "missing", "not what"))
+        assert any(words in found.message for words in ("damaged", "gone", "missing", "differs", "not what"))
 
 
 def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -121,7 +121,7 @@ def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match=r"9\.parquet has different columns"):
         find_sources(texts)
     (texts / "9.parquet").write_bytes(b"PAR1 half")
-    with pytest.raises(StudioError, match=r"9\.parquet is not a Parquet file"):
+    with pytest.raises(StudioError, match=r"9\.parquet is not a readable Parquet file"):
         find_sources(texts)
     assert len(find_sources(f"{texts}/[01].parquet")) == 2
 

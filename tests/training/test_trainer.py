@@ -249,7 +249,7 @@ def test_memory_that_runs_out_halves_the_rows_at_a_time_with_the_same_result(tmp
     told = Told()
     tight = train(spec, scored_pairs(), told, never, encoder=tiny_encoder(), folder=tmp_path / "tight")
     assert [event.message for event in told.of(Notice)][:1] == [
-        f"memory ran out at step 1; {rows} rows are computed at a time, with the same result" for rows in (2,)
+        f"memory ran out at step 1; from now on, {rows} rows are computed at a time, with the same result" for rows in (2,)
     ]
     for name, value in weights(plain.model).items():
         torch.testing.assert_close(weights(tight.model)[name], value, atol=2e-5, rtol=1e-3)

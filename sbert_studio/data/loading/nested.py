@@ -44,7 +44,7 @@ _NOTES: dict[str, tuple[Severity, str, bool]] = {
     "rows": ("info", "each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True),
     "same_meaning": (
         "info",
-        "the texts in a list of {keys} are taken to belong together: each makes a pair with the first of its list ({n}); "
+        "the texts in a list of {keys} are assumed to be similar: each makes a pair with the first of its list ({n}); "
         "rows of one line share its number",
         False,
     ),

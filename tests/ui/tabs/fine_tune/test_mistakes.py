@@ -73,6 +73,6 @@ def test_after_another_strength_was_set_they_are_said_to_be_of_the_one_before(pa
     assert value is not None and "from the end of the training, at strength 0.3" in value["note"]
     path.write_text(json.dumps({**found, "worst": []}), encoding="utf-8")
     value = mistakes_view(page.studio, page.studio.fine_tune.get_run(run_id).run)
-    assert value is not None and value["title"].startswith("No errors on")
+    assert value is not None and value["title"].startswith("No mistake on")
     path.unlink()
     assert mistakes_view(page.studio, page.studio.fine_tune.get_run(run_id).run) is None

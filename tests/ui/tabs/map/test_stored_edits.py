@@ -184,4 +184,4 @@ def test_that_there_is_no_room_for_what_is_done_is_said_once(
     key: str | None = corpus_key
     for name in ("urgent", "later"):
         _, key = edit(page, map_key, key, {"do": "label", "rows": [0], "name": name})
-    assert [words for words in toasts if "until the page is closed" in words] == toasts and len(toasts) == 1
+    assert [words for words in toasts if "when the page is closed" in words] == toasts and len(toasts) == 1
