@@ -30,7 +30,7 @@ def test_near_duplicates_are_found_and_removed(app: App) -> None:
 def bring_a_file_by_the_header(app: App) -> None:
     """The header leads to where a file is taken in."""
     with app.page.expect_file_chooser() as coming:
-        app.choose("#corpus", "A file of your own…")
+        app.choose("#corpus", "Upload a file…")
     content = csv_text(["text", "topic"], REQUESTS).encode()
     coming.value.set_files({"name": "requests.csv", "mimeType": "text/csv", "buffer": content})
     expect(app.search.summary.locator("dl")).to_contain_text("7")

@@ -96,7 +96,7 @@ def label_what_was_found_by_words(app: App) -> None:
 
 def remove_what_was_found_by_meaning(app: App) -> None:
     scene, page = app.map.scene, app.page
-    page.select_option("#map-view [aria-label='Find by']", "meaning")
+    page.select_option("#map-view [aria-label='Search by']", "meaning")
     scene.find(TEXT)
     scene.expect_list(f"Nearest to “{TEXT}”", 30)
     expect(scene.items.first).to_contain_text(TEXT)

@@ -93,7 +93,7 @@ def answer_a_question(app: App) -> None:
     assert above is not None and below is not None and above["y"] + above["height"] <= below["y"]
     form.set("epochs", "1")
     form.start()
-    expect(app.toast.filter(has_text="uestion is open")).to_be_visible()
+    expect(app.toast.filter(has_text="uestion is unanswered")).to_be_visible()
     expect(form.run_name).to_have_count(0)
     questions.get_by_role("button", name="the other way round").click()
     expect(questions.locator(".sb-question")).to_be_hidden()
