@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.schema.synthetic import TOPICS, WORDS, change, make_table, overlap, pairs, random_texts, topic_texts
+from data.schema.tables import TOPICS, WORDS, change, make_table, overlap, pairs, random_texts, topic_texts
 
 from sbert_studio.data.doctor.diagnosis import diagnose
 from sbert_studio.data.loading.table import Table, read_table

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.schema.synthetic import graded, overlap, pair_table, pairs
+from data.schema.tables import graded, overlap, pair_table, pairs
 
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import Table, table_from_columns

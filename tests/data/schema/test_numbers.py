@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from data.schema.synthetic import change, make_table, overlap, pair_table, pairs, random_texts
+from data.schema.tables import change, make_table, overlap, pair_table, pairs, random_texts
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from data.schema.synthetic import make_table, overlap, pair_table, pairs, random_texts
+from data.schema.tables import make_table, overlap, pair_table, pairs, random_texts
 
 from sbert_studio.data.dev_file import build_dev_examples
 from sbert_studio.data.doctor.diagnosis import diagnose

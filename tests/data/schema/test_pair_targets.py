@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from data.schema.synthetic import graded, make_table, overlap, pair_table, pairs, random_texts
+from data.schema.tables import graded, make_table, overlap, pair_table, pairs, random_texts
 
 from sbert_studio.data.examples import build_examples
 from sbert_studio.data.loading.table import Table

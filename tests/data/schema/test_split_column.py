@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from data.schema.synthetic import make_table
+from data.schema.tables import make_table
 
 from sbert_studio.data.convert import convert_to_table
 from sbert_studio.data.doctor.diagnosis import Diagnosis, diagnose
