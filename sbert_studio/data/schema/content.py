@@ -52,7 +52,7 @@ _MACHINE_MADE = re.compile(
 )
 _NESTED = re.compile(r"\[\s*(?:[\"'{\[].*|[\d.,\s-]*)\]|\{\s*[\"'].*\}", re.DOTALL)
 _LISTS = {key: word_set(words) for key, words in word_lists("cells").items()}
-_TAG_SEPARATORS = ";|,、，；"
+TAG_SEPARATORS = ";|,、，；"
 _LONGEST_TAG, _WORDS_OF_A_TAG = 50, 4.0
 _DATE_FORM = re.compile(r"\d{1,4}\s?[-./年년]\s?\d{1,2}\s?[-./月월]\s?\d{1,4}|\d{1,2}[:时時点點시]\d{2}")
 _LONGEST_DATE = 50
@@ -111,8 +111,13 @@ def are_tags(cells: Sequence[str]) -> bool:
 
     Cells that all have the same number of parts are not tags (``Bonn, Germany``), nor are categories whose names contain a comma.
     """
+    return bool(find_tag_separator(cells))
+
+
+def find_tag_separator(cells: Sequence[str]) -> str:
+    """Return the separator of the tags in some cells (see :func:`are_tags`); empty if they are no tags."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    return any(_are_separated_by(filled, sign) for sign in _TAG_SEPARATORS)
+    return next((sign for sign in TAG_SEPARATORS if _are_separated_by(filled, sign)), "")
 
 
 def _are_separated_by(cells: Sequence[str], sign: str) -> bool:

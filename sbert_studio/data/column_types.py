@@ -1,0 +1,213 @@
+"""Types of columns: text, number, date, category, identifier or list, and the cells parsed as that type."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+
+from ..errors import StudioError
+from ..i18n import _
+from .dates import parse_dates
+from .loading.table import Table
+from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column
+from .schema.names import GROUP, LABEL
+from .schema.numbers import numbers_of
+
+ColumnType = Literal["text", "number", "date", "category", "id", "list"]
+COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+
+_SAMPLE_ROWS = 20_000
+_EXAMPLES = 5
+_MAX_BINARY = 2
+_MAX_SHORT_CATEGORIES, _MAX_CATEGORY_WORDS = 20, 4.0
+_LONGEST_LIST = 100_000  # characters of a cell that is parsed as a list
+
+
+@dataclass(frozen=True)
+class TypedColumn:
+    """A column of n cells with its type.
+
+    Attributes:
+        name: name of the column.
+        type: how its cells are to be read.
+        rows: n.
+        blank: number of blank cells.
+        distinct: number of distinct cells that are not blank; of a list, of its distinct items.
+        examples: the most frequent categories or items, otherwise the first distinct cells, at most five.
+        is_detected: the type was detected; ``False`` if the user set it.
+    """
+
+    name: str
+    type: ColumnType
+    rows: int
+    blank: int
+    distinct: int
+    examples: tuple[str, ...]
+    is_detected: bool = True
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """The n cells of a column, parsed as a type.
+
+    Attributes:
+        type: the type.
+        cells: the cells without surrounding white space.
+        numbers: (n,) float64, NaN for a cell without a number; only of a number.
+        days: (n,) datetime64[D], NaT for a cell without a date; only of a date.
+        items: the items of each cell, distinct and in order; only of a list, and of a category, which has one item or none.
+    """
+
+    type: ColumnType
+    cells: tuple[str, ...]
+    numbers: np.ndarray | None = None
+    days: np.ndarray | None = None
+    items: tuple[tuple[str, ...], ...] | None = None
+
+    @cached_property
+    def is_blank(self) -> np.ndarray:
+        """Mask of the blank cells, (n,) bool."""
+        return np.fromiter((not cell for cell in self.cells), bool, len(self.cells))
+
+    @cached_property
+    def unreadable(self) -> np.ndarray:
+        """Mask of the cells that are filled but not of this type, (n,) bool."""
+        empty: np.ndarray = np.zeros(len(self.cells), bool)
+        if self.numbers is not None:
+            empty = np.isnan(self.numbers)
+        elif self.days is not None:
+            empty = np.isnat(self.days)
+        empty &= ~self.is_blank
+        return empty
+
+    def count_items(self) -> Counter[str]:
+        """Return the number of cells with each item, most frequent first; of other types, with each distinct cell."""
+        found = self.items if self.items is not None else ((cell,) for cell in self.cells if cell)
+        return Counter(item for items in found for item in items)
+
+
+def detect_type(name: str, cells: Sequence[str]) -> ColumnType:
+    """Return the type of a column, decided by at most 20,000 of its cells and by its name.
+
+    Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers.
+    """
+    sample = cells[:: max(1, len(cells) // _SAMPLE_ROWS)]
+    profile = profile_column(name, sample)
+    if profile.filled == 0:
+        return "category"
+    if profile.is_tags or (profile.is_nested and _are_lists(sample)):
+        return "list"
+    if parse_dates(name, sample) is not None:
+        return "date"
+    return _type_of_cells(profile)
+
+
+def _type_of_cells(profile: ColumnProfile) -> ColumnType:
+    if profile.is_number and (profile.distinct <= _MAX_BINARY or (profile.key in LABEL | GROUP and profile.has_few_values)):
+        return "category"
+    if profile.is_identifier or profile.is_nested:
+        return "id"
+    if profile.is_number:
+        return "number"
+    return "category" if _is_category(profile) else "text"
+
+
+def describe_column(name: str, cells: Sequence[str], column_type: ColumnType | None = None) -> TypedColumn:
+    """Return the statistics of a column, of ``column_type`` if the user has set one and otherwise of the detected type."""
+    found = column_type or detect_type(name, cells)
+    values = parse_column(name, cells, "category" if found in ("number", "date", "text", "id") else found)
+    counts = values.count_items()
+    ordered: Iterable[str] = (item for item, _ in counts.most_common(_EXAMPLES)) if found in ("category", "list") else counts
+    examples = tuple(item for item, _ in zip(ordered, range(_EXAMPLES), strict=False))
+    return TypedColumn(name, found, len(cells), int(values.is_blank.sum()), len(counts), examples, column_type is None)
+
+
+def describe_columns(table: Table, types: Mapping[str, ColumnType] | None = None) -> tuple[TypedColumn, ...]:
+    """Return the columns of a table with their types.
+
+    Args:
+        types: types set by the user; the others are detected.
+    """
+    chosen = types or {}
+    return tuple(describe_column(name, table.texts(name)[:], chosen.get(name)) for name in table.columns)
+
+
+def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> ColumnValues:
+    """Parse the cells of a column as a type, which need not be the detected one: cells that are not of it have no value."""
+    stripped = tuple(cell.strip() for cell in cells)
+    if column_type == "number":
+        return ColumnValues(column_type, stripped, numbers=numbers_of(stripped))
+    if column_type == "date":
+        found = parse_dates(name, stripped)
+        days = np.full(len(stripped), np.datetime64("NaT", "D")) if found is None else found.days
+        return ColumnValues(column_type, stripped, days=days)
+    if column_type == "category":
+        return ColumnValues(column_type, stripped, items=tuple((cell,) if cell else () for cell in stripped))
+    if column_type == "list":
+        return ColumnValues(column_type, stripped, items=_split_lists(stripped))
+    return ColumnValues(column_type, stripped)
+
+
+def check_type(name: object) -> ColumnType:
+    """Return ``name``, which may come from a browser or a file, if it is a type."""
+    for known in COLUMN_TYPES:
+        if known == name:
+            return known
+    raise StudioError(_("there is no column type {name}", name=repr(name)), _("the types are: {types}", types=", ".join(COLUMN_TYPES)))
+
+
+def _is_category(profile: ColumnProfile) -> bool:
+    if profile.words > _MAX_CATEGORY_WORDS and not profile.has_paths:
+        return profile.is_inference
+    if profile.is_named_target or profile.is_language or profile.is_split:
+        return 2 * profile.distinct <= profile.filled or not profile.is_text
+    few = profile.distinct <= min(_MAX_SHORT_CATEGORIES, profile.filled / 2)
+    return profile.is_category or few or (profile.filled <= 2 and not profile.is_text)
+
+
+def _are_lists(cells: Sequence[str]) -> bool:
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return sum(cell.startswith("[") for cell in filled) > 0.8 * len(filled)
+
+
+def _split_lists(cells: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    known = dict.fromkeys(cells)
+    filled = [cell for cell in known if cell]
+    if sum(cell.startswith("[") for cell in filled) > 0.5 * len(filled):
+        found = {cell: _parse_list(cell) for cell in known}
+    else:
+        separator = find_tag_separator([cell for cell in cells if cell]) or _most_common_separator(filled)
+        found = {cell: _distinct(cell.split(separator) if separator else [cell]) for cell in known}
+    return tuple(found[cell] for cell in cells)
+
+
+def _parse_list(cell: str) -> tuple[str, ...]:
+    """Return the items of a JSON or Python list; another cell is one item."""
+    if not cell.startswith("[") or len(cell) > _LONGEST_LIST:
+        return _distinct([cell])
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            found = parse(cell)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, list):
+            return _distinct("" if item is None else str(item) for item in found)
+    # numpy writes lists without commas, and others without quotation marks.
+    return _distinct(part.strip("'\" ") for part in cell.strip("[]").split("," if "," in cell else None))
+
+
+def _most_common_separator(cells: Sequence[str]) -> str:
+    counts = Counter({sign: sum(sign in cell for cell in cells) for sign in TAG_SEPARATORS})
+    sign, number = counts.most_common(1)[0]
+    return sign if number else ""
+
+
+def _distinct(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for item in items if (text := item.strip())))

@@ -1,0 +1,117 @@
+"""Types of columns, compared with generated values whose type is known."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from sbert_studio.data.column_types import COLUMN_TYPES, check_type, describe_column, describe_columns, detect_type, parse_column
+from sbert_studio.data.loading.table import read_table, table_from_columns
+from sbert_studio.data.samples import list_samples
+from sbert_studio.errors import StudioError
+
+ROWS = 120
+SENTENCES = [f"The {size} parcel number {row} never came to our {place}." for row, (size, place) in enumerate([("small", "shop")] * ROWS)]
+TOPICS = ("billing", "delivery", "returns", "login")
+TAGS = [(("late", "lost"), ("late",), ("damaged", "late", "refund"), ())[row % 4] for row in range(ROWS)]
+COLUMNS = {
+    "message": ("text", SENTENCES),
+    "price": ("number", [f"{row * 1.37 % 50:.2f}" if row % 5 else "" for row in range(ROWS)]),
+    "amount": ("number", [f"{760_168_000 - row * 7919 % 100_000}" for row in range(ROWS)]),
+    "stars": ("number", [str(1 + row % 5) for row in range(ROWS)]),
+    "rating": ("number", [f"{row % 30} points" for row in range(ROWS)]),
+    "sent": ("date", [(date(2024, 1, 1) + timedelta(days=row)).isoformat() for row in range(ROWS)]),
+    "when": ("date", [(date(2024, 1, 1) + timedelta(days=row)).strftime("%d.%m.%Y") if row % 3 else "" for row in range(ROWS)]),
+    "topic": ("category", [TOPICS[row % 4] for row in range(ROWS)]),
+    "is_open": ("category", ["true" if row % 3 else "false" for row in range(ROWS)]),
+    "urgent": ("category", [str(row % 2) for row in range(ROWS)]),
+    "label": ("category", [str(row % 4) for row in range(ROWS)]),
+    "reason": ("category", [("not delivered yet", "sent to the wrong address", "other")[row % 3] for row in range(ROWS)]),
+    "row": ("id", [str(row + 1) for row in range(ROWS)]),
+    "ticket": ("id", [f"T-{row * 7919 % 100_000:05d}" for row in range(ROWS)]),
+    "link": ("id", [f"https://example.org/t/{row}" for row in range(ROWS)]),
+    "tags": ("list", ["; ".join(tags) for tags in TAGS]),
+    "json": ("list", [json.dumps(tags) for tags in TAGS]),
+    "python": ("list", [str(list(tags)) for tags in TAGS]),
+    "empty": ("category", [""] * ROWS),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_type_is_detected_from_cells_and_name(name: str) -> None:
+    kind, cells = COLUMNS[name]
+    assert detect_type(name, cells) == kind
+
+
+def test_small_files_have_the_same_types() -> None:
+    ten = {name: cells[:12] for name, (_, cells) in COLUMNS.items() if name in ("message", "price", "sent", "topic", "is_open", "stars")}
+    found = {column.name: column.type for column in describe_columns(table_from_columns("ten.csv", ten))}
+    assert found == {name: COLUMNS[name][0] for name in ten}
+
+
+def test_statistics_count_blank_and_distinct_cells() -> None:
+    found = describe_column("price", COLUMNS["price"][1])
+    filled = [cell for cell in COLUMNS["price"][1] if cell]
+    assert (found.rows, found.blank, found.distinct) == (ROWS, ROWS - len(filled), len(set(filled)))
+    assert found.examples == tuple(dict.fromkeys(filled))[:5] and found.is_detected
+    topics = describe_column("topic", ["b", "a", "b", " ", "a", "b"], "category")
+    assert (topics.examples, topics.blank, topics.is_detected) == (("b", "a"), 1, False)
+
+
+def test_numbers_are_float64_with_nan_for_blank_cells() -> None:
+    found = parse_column("price", COLUMNS["price"][1], "number")
+    assert found.numbers is not None and found.numbers.dtype == np.float64
+    expected = [float(cell) if cell else math.nan for cell in COLUMNS["price"][1]]
+    np.testing.assert_array_equal(found.numbers, expected)
+    assert not found.unreadable.any() and int(found.is_blank.sum()) == ROWS // 5
+
+
+def test_unreadable_cells_are_told_from_blank_ones() -> None:
+    found = parse_column("price", ["1", "2.5", "", "unknown", "3", "4"], "number")
+    assert found.unreadable.tolist() == [False, False, False, True, False, False]
+    assert found.is_blank.tolist() == [False, False, True, False, False, False]
+
+
+def test_dates_are_days() -> None:
+    found = parse_column("when", COLUMNS["when"][1], "date")
+    assert found.days is not None and found.days.dtype == np.dtype("datetime64[D]")
+    assert found.days[1] == np.datetime64("2024-01-02") and np.isnat(found.days[0])
+    assert np.isnat(parse_column("topic", COLUMNS["topic"][1], "date").days).all()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["tags", "json", "python"])
+def test_lists_are_split_into_items(name: str) -> None:
+    found = parse_column(name, COLUMNS[name][1], "list")
+    assert found.items == tuple(TAGS)
+    assert found.count_items()["late"] == 3 * ROWS // 4
+    assert describe_column(name, COLUMNS[name][1]).distinct == 4
+
+
+@pytest.mark.parametrize(
+    ("cells", "items"), [(["a, b", "c"], (("a", "b"), ("c",))), (["红，蓝", ""], (("红", "蓝"), ())), (["x"], (("x",),))]
+)
+def test_any_column_can_be_read_as_a_list(cells: list[str], items: tuple[tuple[str, ...], ...]) -> None:
+    assert parse_column("anything", cells, "list").items == items
+
+
+def test_columns_of_the_samples() -> None:
+    found = {}
+    for sample in list_samples():
+        for column in describe_columns(read_table(sample.path)):
+            found[sample.id, column.name] = column.type
+    categories = {("support_requests", "topic"), ("support_requests", "channel"), ("bank_messages", "category")}
+    categories |= {("nli_pairs", "label"), ("labelled_texts", "category"), ("chinese_messages", "topic")}
+    numbers = {("scored_pairs", "score"), ("chinese_pairs", "score")}
+    assert {key for key, kind in found.items() if kind == "category"} == categories
+    assert {key for key, kind in found.items() if kind == "number"} == numbers
+    assert {kind for key, kind in found.items() if key not in categories | numbers} == {"text"}
+
+
+def test_type_set_by_the_user_comes_from_outside() -> None:
+    assert [check_type(name) for name in COLUMN_TYPES] == list(COLUMN_TYPES)
+    with pytest.raises(StudioError, match="colour"):
+        check_type("colour")
