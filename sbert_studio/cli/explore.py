@@ -10,8 +10,7 @@ import typer
 
 from ..errors import StudioError
 from ..explore import DEFAULT_RESULTS
-from ..shards.jobs import SHARD_ROWS
-from ..shards.sources import is_multi_file
+from ..shards import SHARD_ROWS
 from ..workspace import require_writable_file
 from .options import (
     Address,
@@ -104,6 +103,8 @@ def encode(
 
     The same command resumes an interrupted one.
     """
+    from ..shards.sources import is_multi_file
+
     role = _parse_role(prompt)
     if engine is not None or is_multi_file(file):
         from ..services.shards import EncodingOptions

@@ -16,7 +16,6 @@ from typer.exceptions import Abort, TyperException
 from .. import __version__
 from ..errors import StudioError, to_user_error
 from ..progress import StoppedError, stoppable
-from ..services.questions import OpenQuestionsError
 from ..settings import configure_thread_waiting
 from ..shutdown import SHUTDOWN
 from . import evaluate, explore, runs, serve, train
@@ -109,6 +108,8 @@ def _report_error(error: StudioError, as_json: bool, stdout: Any) -> int:
     if isinstance(error, StoppedError):
         print_message("stopped")
         return INTERRUPTED
+    from ..services.questions import OpenQuestionsError
+
     questions = error.questions if isinstance(error, OpenQuestionsError) else ()
     for line in error.lines() if isinstance(error, OpenQuestionsError) else ():
         print_message(line)

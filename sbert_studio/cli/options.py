@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import StudioError
-from ..shards.jobs import MANIFEST, SHARD_ROWS
+from ..shards import MANIFEST, SHARD_ROWS
 from ..workspace import existing_path
 from .output import Answer, format_number, one_line, print_message
 

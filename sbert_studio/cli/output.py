@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from ..serialization import to_plain
-
 if TYPE_CHECKING:
     from ..data.row_report import RowReport
     from ..progress import Progress
@@ -45,6 +43,8 @@ def write(answer: Answer, as_json: bool, stdout: TextIO) -> None:
     encoding = stdout.encoding or "utf-8"
     if as_json:
         # A lone surrogate, which a file name may hold, becomes a question mark.
+        from ..serialization import to_plain
+
         plain = json.dumps(to_plain(answer.data), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace").decode("utf-8")
         text = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", plain)
         if text.encode(encoding, "replace").decode(encoding, "replace") != text:

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError, describe_rows
-from ..evaluation.report import describe_metric
 from ..registry import registered_names
-from ..services.training_plan import TrainRequest, describe_row_reports
 from ..shutdown import SHUTDOWN
-from ..training.events import format_rate
 from ..workspace import require_writable_file
 from .options import Dev, choose_model, open_studio, parse_overrides, report_model, with_overrides
 from .output import (
@@ -163,6 +160,7 @@ def train(
 ) -> Answer | None:
     """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; continue with --resume."""
     from ..runs.execution import is_main_process
+    from ..services import TrainRequest
 
     settings: dict[str, Any] = {
         "loss": loss,
@@ -201,7 +199,9 @@ def train(
 
 
 def _train_answer(run: Run, model: str | None, accounts: dict[str, RowReport]) -> Answer:
-    from ..evaluation.report import describe_confusions, describe_run, describe_score
+    from ..evaluation.report import describe_confusions, describe_metric, describe_run, describe_score
+    from ..services.training_plan import describe_row_reports
+    from ..training.events import format_rate
 
     data = {
         "run": run.id,
@@ -251,6 +251,7 @@ class TrainingProgress:
 
     def emit(self, event: Event) -> None:
         """Print an event."""
+        from ..evaluation.report import describe_metric
         from ..training.events import Evaluated, Notice, Part, PartEnded, Phase, Started, Step
 
         if isinstance(event, Started):
@@ -277,6 +278,8 @@ class TrainingProgress:
             self._print(f"{event.title}: {describe_metric(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
 
     def _step(self, step: int, steps: int, event: Any) -> None:
+        from ..training.events import format_rate
+
         words = f"loss {event.loss:.4f} · {format_rate(event.pairs_per_second)} rows/s · {format_duration(event.seconds_left)} left"
         if self._bar is not None:
             if self._task is None:

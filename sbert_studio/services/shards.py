@@ -20,7 +20,8 @@ from ..models.base import require_finite_vectors
 from ..models.prompts import Role
 from ..models.similarity import TITLES, score_note
 from ..progress import Progress, checkpoint
-from ..shards.jobs import SHARD_ROWS, Job, JobFolder, describe_model, load_unprompted_model, prompt_mismatch_notes
+from ..shards import SHARD_ROWS
+from ..shards.jobs import Job, JobFolder, describe_model, load_unprompted_model, prompt_mismatch_notes
 from ..shards.serving import ShardedVectors, gather_scores
 from ..shards.sources import SourceFile, choose_columns, find_sources, read_rows, sample_rows
 from ..workspace import digest_file, existing_path

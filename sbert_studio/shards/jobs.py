@@ -22,6 +22,7 @@ from ..models.base import Encoder
 from ..models.prompts import Role
 from ..settings import Settings
 from ..workspace import Workspace, atomic_file, digest_file, write_json
+from . import MANIFEST, SHARD_ROWS
 from .sources import SourceFile
 
 if TYPE_CHECKING:
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-SHARD_ROWS = 8_192
-"""Default number of rows of a shard. Texts are batched only within a shard, so its vectors do not depend on where or in which order
-
-shards are encoded.
-"""
-MANIFEST = "manifest.json"
 _SHARDS, _RECEIPTS = "shards", "receipts"
 _STALE_SECONDS = 600  # seconds after which an incomplete file was left by a dead process; writing a shard takes less than one
 _ROW_GROUP = 128  # small row groups, because looking up a row decompresses its whole group

@@ -27,7 +27,7 @@ from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..progress import Progress, checkpoint
 from ..workspace import require_disk_space, write_json
-from .jobs import SHARD_ROWS
+from . import SHARD_ROWS
 
 try:
     import fcntl

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tiny_studio import studio_at, write_doubtful, write_pairs
 
-from sbert_studio.cli.evaluate import short_names
+from sbert_studio.cli.evaluation_tables import short_names
 from sbert_studio.cli.main import run
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
