@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import multiprocessing.util
 import os
@@ -106,6 +107,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     _DURATIONS.write_text(json.dumps({"files": kept, "slow": slow}, indent=1) + "\n", encoding="utf-8")
 
 
+_NUMBERS = itertools.count()
 _running: list[pytest.Item] = []
 
 
@@ -139,6 +141,14 @@ def _spawned(*arguments: Any, _spawn: Any = multiprocessing.util.spawnv_passfds)
 
 
 multiprocessing.util.spawnv_passfds = _spawned  # type: ignore[assignment]
+
+
+@pytest.fixture
+def tmp_path(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A folder for this test alone, numbered. Pytest's own fixture lists all earlier ones to find a free name, 2 ms in each test."""
+    folder = tmp_path_factory.getbasetemp() / f"{next(_NUMBERS)}-{re.sub(r'[^A-Za-z0-9]+', '_', request.node.name)[:30]}"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The data folder, and folders that are put in place whole, by several programs at once."""
+"""The settings of the program and its data folder, in which folders are put in place whole, by several programs at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from processes import UNPRIVILEGED
 
+from sbert_studio.errors import StudioError
+from sbert_studio.settings import Settings, configure_thread_waiting
 from sbert_studio.workspace import _replace_folder, atomic_folder, file_name
 
 
@@ -80,3 +82,37 @@ def test_an_old_folder_stays_where_the_new_one_cannot_take_its_place(tmp_path: P
 )
 def test_a_file_name_that_is_too_long_keeps_its_ending(given: str, made: str) -> None:
     assert file_name(given) == made and file_name(made) == made
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("app", {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ("", {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ("train", {"GOMP_SPINCOUNT": "3000"}),
+    ],
+)
+def test_threads_sleep_but_for_a_training_of_its_own(command: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {})
+    configure_thread_waiting(command)
+    assert os.environ == found
+
+
+def test_what_the_owner_of_the_machine_chose_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {"OMP_WAIT_POLICY": "ACTIVE"})
+    configure_thread_waiting("app")
+    assert os.environ == {"OMP_WAIT_POLICY": "ACTIVE"}
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("", 1.0), ("0.25", 0.25), ("3600", 3600.0)])
+def test_an_open_page_asks_as_often_as_it_is_told(given: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
+    assert Settings.from_env().poll_seconds == seconds
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "inf", "nan", "often", "86400"])
+def test_a_page_that_would_ask_without_pause_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Browsers fire a timer of more than 2^31 ms at once, and the page waits up to thirty times as long."""
+    monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
+    with pytest.raises(StudioError, match="POLL_SECONDS"):
+        Settings.from_env()

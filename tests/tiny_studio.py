@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import zipfile
 import zlib
 from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -118,6 +119,33 @@ def quick(**values: object) -> dict[str, object]:
     """Overrides for a training of a moment, judged by one part of the rows."""
     usual = {"loss": "cosine", "epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32", "judge": "split"}
     return {**usual, **values}
+
+
+def flip(path: Path) -> None:
+    """Change one bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[-9] ^= 4
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    """Keep the first half of a file."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def peer(folder: Path) -> Any:
+    """Open a model with sentence-transformers."""
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+
+
+def unpack_export(studio: Studio, run_id: str, folder: Path) -> Path:
+    """Export a run and return the folder within its zip."""
+    with zipfile.ZipFile(studio.fine_tune.export(run_id, folder / "export.zip").path) as archive:
+        archive.extractall(folder / "export")
+    (top,) = (folder / "export").iterdir()
+    return top
 
 
 @contextmanager

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from models.tiny import tiny_encoder
 from scipy.spatial import distance
 from sentence_transformers import SentenceTransformer
+from tiny_studio import peer
 from training.tiny import positive_pairs, scored_pairs
 from training.tiny import tiny_encoder as trainable
 
@@ -64,7 +64,6 @@ def test_vectors_that_are_not_finite_are_refused(encoder, monkeypatch: pytest.Mo
 
 
 def test_all_four_similarities_equal_those_of_the_peer_on_real_pairs(real_data: Path, tmp_path: Path) -> None:
-    from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.evaluation import EmbeddingSimilarityEvaluator
 
     catalog = Catalog(Workspace(tmp_path), device="cpu")
@@ -102,10 +101,6 @@ def saved(folder: Path) -> Path:
     encoder.prompts = PROMPTS
     encoder.save(folder)
     return folder
-
-
-def peer(folder: Path) -> Any:
-    return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
 def test_retrieval_reads_the_first_texts_as_queries_and_the_second_ones_as_documents(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score, v_measure_score
 
-from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.explore import clusters
-from sbert_studio.explore.bm25 import LexicalIndex
 from sbert_studio.explore.clusters import (
     MAX_HUES,
     ClusterParams,
@@ -153,21 +151,6 @@ def test_too_much_is_refused_with_advice(workspace: Workspace, monkeypatch: pyte
         with pytest.raises(StudioError):
             ClusterParams(**bad)  # type: ignore[arg-type]
     assert all(field.help for field in fields_of(ClusterParams))
-
-
-def test_real_requests_are_grouped_by_intent_and_found_by_words(real_data: Path, workspace: Workspace, encoder) -> None:
-    table = read_table(real_data / "banking77" / "train.csv")
-    intents = table.column("category")
-    wanted = ("card_swallowed", "exchange_rate", "verify_my_identity", "top_up_failed")
-    rows = [row for row, intent in enumerate(intents) if intent in wanted]
-    texts = [table.column("text")[row] for row in rows]
-    truth = [intents[row] for row in rows]
-    vectors = VectorStore(workspace).get(texts, digest_texts(texts), encoder)
-    found = cluster(vectors, texts, ClusterParams("kmeans", count=4), BASE, workspace)
-    assert v_measure_score(truth, found.ids) > 0.3  # bags of random words; a real encoder does far better
-    assert any("exchange" in label for label in found.labels)
-    hits = LexicalIndex(texts).search("the machine swallowed my card", 10)
-    assert sum(truth[hit.row] == "card_swallowed" for hit in hits) >= 8
 
 
 def mean_cosine(rows: np.ndarray, groups: np.ndarray) -> float:

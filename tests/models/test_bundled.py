@@ -52,8 +52,10 @@ def test_the_bundled_model_gives_the_peers_vectors(catalog: Catalog, vectors: np
 @pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.9)])
 def test_lower_precision_stays_close_to_the_peer(catalog: Catalog, vectors: np.ndarray, precision: str, least: float) -> None:
     short = [place for place, text in enumerate(TEXTS) if len(text) < 100]  # few processors multiply bfloat16 fast
-    ours = catalog.load("all-MiniLM-L6-v2", precision).encode([TEXTS[place] for place in short])
-    assert (ours * vectors[short]).sum(axis=1).min() > least
+    encoder = catalog.load("all-MiniLM-L6-v2", precision)
+    ours = encoder.encode([TEXTS[place] for place in short])
+    assert ours.dtype == np.float32 and (ours * vectors[short]).sum(axis=1).min() > least
+    assert (encoder.describe()["precision"], encoder.describe()["parameters"]) == (precision, 22_713_216)
 
 
 def test_the_bundled_model_saved_again_gives_the_peers_vectors(catalog: Catalog, vectors: np.ndarray, tmp_path: Path) -> None:

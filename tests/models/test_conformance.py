@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_studio import cut
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import Encoder, PairScorer
@@ -117,14 +118,6 @@ def test_a_saved_model_is_the_same_to_the_bit_and_is_what_is_said_of_it(family: 
     assert reads_pairs or (f"vector of {said['dim']} components" in card and f"{said['pooling']} pooling" in card)
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def remove(path: Path) -> None:
-    path.unlink()
-
-
 def no_json(path: Path) -> None:
     path.write_text("[1, 2", encoding="utf-8")
 
@@ -135,7 +128,7 @@ def test_a_damaged_folder_is_refused_by_the_name_of_the_file(family: Family, tmp
     family.make().save(tmp_path / "it")
     files = [path for path in (tmp_path / "it").rglob("*") if path.suffix in (".json", ".safetensors") and path.name != DIGESTS]
     refused = set()
-    for path, harm in itertools.product(files, (cut, remove, no_json)):
+    for path, harm in itertools.product(files, (cut, Path.unlink, no_json)):
         whole = path.read_bytes()
         harm(path)
         try:
@@ -144,10 +137,10 @@ def test_a_damaged_folder_is_refused_by_the_name_of_the_file(family: Family, tmp
             refused.add((path, harm))
             assert path.name in error.message and error.hint and "\n" not in str(error), (path, harm, str(error))
         path.write_bytes(whole)
-    assert {path for path, harm in refused if harm is not remove} >= {path for path in files if path.suffix == ".safetensors"}
+    assert {path for path, harm in refused if harm is not Path.unlink} >= {path for path in files if path.suffix == ".safetensors"}
     decides = {path for path in files if path.suffix == ".safetensors" or path.name in ("modules.json", "config.json", "tokenizer.json")}
     settings = {path for path in decides if path.parent.name.endswith("_Normalize")}
-    assert {path for path, harm in refused if harm is remove} >= decides - settings
+    assert {path for path, harm in refused if harm is Path.unlink} >= decides - settings
 
 
 # -- training -------------------------------------------------------------------------------------------------------------

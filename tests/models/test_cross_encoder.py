@@ -100,9 +100,11 @@ def test_a_sentence_encoder_is_no_cross_encoder(bert: Path) -> None:
 def test_training_pads_pairs_on_the_same_side_as_prediction(kind: str) -> None:
     encoder = tiny_cross(kind)
     texts = (("cat", "a dog runs", "cat"), ("dog sat", "the cat", "a long day at the park"))
-    examples = Examples("scored_pairs", texts, np.zeros(3, np.float32), np.arange(3))
+    examples = Examples("scored_pairs", texts, np.array([0, 0.5, 1], np.float32), np.arange(3))
     rows = encoder.training_rows(examples)
     batch = rows.inputs(np.arange(3), 1, torch.device("cpu"))
     expected = encoder.collate(encoder.tokenize(list(zip(*texts, strict=True))))
     assert rows.pads_left == (kind == "xlnet") and not batch["attention_mask"].all()
     assert all(torch.equal(value, expected[name]) for name, value in batch.items())
+    assert rows.lengths.tolist() == expected["attention_mask"].sum(dim=1).tolist()
+    assert rows.targets_of(np.array([2, 1]), torch.device("cpu")).tolist() == [1, 0.5]

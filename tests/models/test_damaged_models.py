@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
+from tiny_studio import cut, flip
 
 from sbert_studio.errors import StudioError, is_out_of_memory
 from sbert_studio.models.catalog import Catalog
@@ -43,21 +44,7 @@ def run(catalog: Catalog) -> Path:
     return model
 
 
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[-5] ^= 1
-    path.write_bytes(data)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def remove(path: Path) -> None:
-    path.unlink()
-
-
-@pytest.mark.parametrize("harm", [flip, cut, remove])
+@pytest.mark.parametrize("harm", [flip, cut, Path.unlink])
 @pytest.mark.parametrize("name", ["model.safetensors", "2_Dense/model.safetensors", "config.json", "modules.json", "tokenizer.json"])
 def test_a_runs_model_that_is_not_what_was_written_is_refused_by_name(
     catalog: Catalog, run: Path, name: str, harm: Callable[[Path], None]

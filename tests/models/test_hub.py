@@ -161,19 +161,24 @@ def test_a_model_larger_than_was_said_is_refused_while_it_is_fetched(server: Hub
     assert not list((tmp_path / "visitors").rglob("*.incomplete"))
 
 
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not provide it"),
+    ({"fails": {"": 429}}, "too many requests"),
+    ({"fails": {"config.json": 429}}, "too many requests"),
+    ({"fails": {"": 503}}, r"a problem on its side \(status 503\)"),
+    ({"fails": {"config.json": 500}}, r"a problem on its side \(status 500\)"),
+    ({"fails": {"config.json": 418}}, r"does not provide the model all/faulty \(status 418\)"),
+    ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty was downloaded incompletely"),
+]
+
+
 @pytest.mark.parametrize(
-    ("fault", "words"),
+    ("identity", "fault", "words"),
     [
-        ({"said": {"vocab.txt.model": 5}}, "lists the file vocab.txt.model of all/faulty, but does not provide it"),
-        ({"fails": {"": 429}}, "too many requests"),
-        ({"fails": {"config.json": 429}}, "too many requests"),
-        ({"fails": {"": 503}}, r"a problem on its side \(status 503\)"),
-        ({"fails": {"config.json": 500}}, r"a problem on its side \(status 500\)"),
-        ({"fails": {"config.json": 418}}, r"does not provide the model all/faulty \(status 418\)"),
-        ({"lengths": {"model.safetensors": 10**6}}, "a file of the model all/faulty was downloaded incompletely"),
+        *((OWNER, *fault) for fault in FAULTS),
+        *((identity, *fault) for identity in (ANONYMOUS, signed_in(VISITOR)) for fault in FAULTS[::3]),
     ],
 )
-@pytest.mark.parametrize("identity", [OWNER, ANONYMOUS, signed_in(VISITOR)], ids=lambda identity: identity.kind)
 def test_what_the_hub_does_not_send_is_told_by_its_reason(
     server: HubServer, hub: Hub, tiny_model: Path, fault: dict[str, Any], words: str, identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,8 +17,6 @@ from sbert_studio.models.io.load import load_adapter, load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.lora import LoraSettings, add_lora, find_heads, find_targets, write_adapter
 from sbert_studio.models.transformer import TransformerEncoder
-from sbert_studio.training.prepare import add_adapter, apply_architecture
-from sbert_studio.training.spec import TrainSpec
 from sbert_studio.workspace import Workspace
 
 from .tiny import TEXTS, backbone_of, tiny_encoder
@@ -48,20 +46,6 @@ def test_targets_are_the_attention_and_feed_forward_layers(kind: str) -> None:
     names = find_targets(tiny_encoder(kind).backbone)
     assert all(name.endswith(EXPECTED[kind]) and "attention.output" not in name and "pooler" not in name for name in names)
     assert all(sum(name.endswith(ending) for name in names) >= 2 for ending in EXPECTED[kind])
-
-
-def test_a_sentence_llm_is_adapted_at_queries_keys_values_and_the_mlp() -> None:
-    """Mean pooling, Linear with GELU, LoRA of rank 16 and alpha 32: what the spec of such a run gives a Qwen2."""
-    encoder = tiny_encoder("qwen2")
-    spec = TrainSpec(loss="cosine", method="lora", pooling="mean", projection=24)
-    apply_architecture(spec, encoder)
-    add_adapter(spec, encoder)
-    of_layer = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
-    adapted = {name.partition(".lora_A")[0].partition("layers.")[2] for name, _ in encoder.named_parameters() if ".lora_A" in name}
-    assert adapted == {f"{layer}.{name}" for layer in range(2) for name in of_layer}
-    settings = encoder.backbone.peft_config["default"]
-    assert (settings.r, settings.lora_alpha, encoder.pooling.mode, encoder.dim) == (16, 32, "mean", 24)
-    assert encoder.layers[0].activation_name == "gelu" and encoder.layers[0].linear.weight.requires_grad
 
 
 @pytest.mark.parametrize(

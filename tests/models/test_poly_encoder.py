@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from tiny_studio import cut
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.base import EncodingStoppedError
@@ -156,10 +157,6 @@ def test_an_encoder_that_pools_in_several_ways_is_refused() -> None:
 def folder(tmp_path: Path) -> Path:
     poly_of().save(tmp_path / "poly")
     return tmp_path / "poly"
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-7])
 
 
 def write(content: str) -> Callable[[Path], None]:

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sentence_transformers import SentenceTransformer
-from tiny_studio import write_static
+from tiny_studio import peer, write_static
 
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
@@ -36,10 +35,6 @@ def folder_with(tmp_path: Path, include: bool = True, **said: Any) -> Path:
         pooling = folder / "1_Pooling" / "config.json"
         pooling.write_text(json.dumps(json.loads(pooling.read_text()) | {"include_prompt": False}))
     return folder
-
-
-def peer(folder: Path) -> Any:
-    return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
 @pytest.mark.parametrize("include", [True, False])

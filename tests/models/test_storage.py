@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as peer
 from sentence_transformers.sentence_transformer.modules import Router
+from tiny_studio import peer as open_peer
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
@@ -36,7 +37,7 @@ def routed(tmp_path: Path) -> Any:
     networks = {}
     for route, kind in (("query", "bert"), ("document", "distilbert")):
         tiny_encoder(kind).save(tmp_path / route)
-        networks[route] = list(SentenceTransformer(str(tmp_path / route), device="cpu", local_files_only=True))
+        networks[route] = list(open_peer(tmp_path / route))
     model = SentenceTransformer(modules=[Router.for_query_document(networks["query"], networks["document"])], device="cpu")
     model.save_pretrained(str(tmp_path / "router"))
     return model
@@ -81,11 +82,10 @@ def test_a_router_whose_settings_are_damaged_is_refused_too(routed: Any, said: s
 
 
 def peer_vectors(folder: Path, texts: list[str]) -> np.ndarray:
-    return np.asarray(SentenceTransformer(str(folder), device="cpu", local_files_only=True).encode(texts, show_progress_bar=False))
+    return np.asarray(open_peer(folder).encode(texts, show_progress_bar=False))
 
 
-@pytest.mark.parametrize("projection", [None, 12])
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(("normalize", "projection"), [(True, None), (False, 12)])
 @pytest.mark.parametrize("pooling", [*POOLINGS, "cls+max", "mean+cls"])
 def test_a_saved_bert_opens_in_sentence_transformers(pooling: str, normalize: bool, projection: int | None, tmp_path: Path) -> None:
     encoder = tiny_encoder("bert", EncoderConfig(pooling, normalize, projection, max_length=20))
@@ -100,8 +100,13 @@ def test_a_saved_bert_opens_in_sentence_transformers(pooling: str, normalize: bo
     assert again.fingerprint == load_folder(tmp_path / "model").fingerprint
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls", "last", "weighted_mean"])
-@pytest.mark.parametrize("kind", [kind for kind in BACKBONES if kind != "bert"])
+@pytest.mark.parametrize(
+    ("kind", "pooling"),
+    [
+        *((kind, "mean") for kind in BACKBONES if kind != "bert"),
+        *(("llama", "last"), ("gpt2", "weighted_mean"), ("xlnet", "last"), ("albert", "cls"), ("t5", "weighted_mean")),
+    ],
+)
 def test_other_backbones_open_in_sentence_transformers(kind: str, pooling: str, tmp_path: Path) -> None:
     encoder = tiny_encoder(kind, EncoderConfig(pooling, True))
     encoder.save(tmp_path / "model")
@@ -119,17 +124,16 @@ def test_every_activation_of_a_projection_is_written_and_read(activation: str, t
     assert load_folder(tmp_path / "model").config.activation == activation
 
 
-@pytest.mark.parametrize("modes", [("mean",), ("cls", "max"), ("mean", "cls"), ("lasttoken", "weightedmean")])
 @pytest.mark.parametrize(
-    "extras",
+    ("modes", "extras"),
     [
-        ["dense", "normalize"],
-        ["dense", "dense"],
-        ["normalize"],
-        [],
-        ["normalize", "dense"],
-        ["norm", "silu", "norm", "normalize"],
-        ["skip"],
+        (("mean",), ["dense", "normalize"]),
+        (("cls", "max"), ["dense", "dense"]),
+        (("mean", "cls"), ["normalize"]),
+        (("lasttoken", "weightedmean"), []),
+        (("mean",), ["normalize", "dense"]),
+        (("mean", "cls"), ["norm", "silu", "norm", "normalize"]),
+        (("lasttoken", "weightedmean"), ["skip"]),
     ],
 )
 def test_a_folder_of_sentence_transformers_opens_here(modes: tuple[Any, ...], extras: list[str], tmp_path: Path) -> None:

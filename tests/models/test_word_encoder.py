@@ -129,34 +129,6 @@ def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
     assert "SentenceTransformer(" in theirs and "text-embeddings-inference does not serve" in theirs
 
 
-def test_a_new_reader_of_words_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is found by where it stands, not by what it is: none is passed over."""
-    from sbert_studio.models.modules import MODULES
-    from sbert_studio.models.modules.base import RECURRENCE, Module
-
-    monkeypatch.setattr(MODULES, "_items", dict(MODULES._items))
-
-    @MODULES.register("Running")
-    class Running(Module):
-        stage, portable = RECURRENCE, False
-
-        @classmethod
-        def read(cls, folder: Path) -> Running:
-            return cls()
-
-        def write(self, folder: Path, inputs: int) -> None:
-            folder.mkdir(parents=True, exist_ok=True)
-
-        def forward(self, vectors: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-            return vectors.cumsum(dim=1)
-
-    model = WordEncoder(WordNetwork(table(), None, Running()), EncoderConfig("last", False), name="sums")
-    model.save(tmp_path / "model")
-    again = load_folder(tmp_path / "model")
-    assert again.describe()["backbone"] == "running"
-    np.testing.assert_array_equal(again.encode(TEXTS), model.encode(TEXTS))
-
-
 def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.errors import StudioError
     from sbert_studio.models.modules import MODULES

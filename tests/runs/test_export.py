@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from processes import started
-from tiny_studio import WORDS, quick, sentences, studio_at, write_pairs
+from tiny_studio import WORDS, quick, sentences, studio_at, unpack_export, write_pairs
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.schema.roles import SchemaOverrides
@@ -49,14 +49,6 @@ def trained(studio: Studio, folder: Path) -> Run:
     return studio.fine_tune.train(TrainRequest(path, overrides=quick(dev_fraction=0.4), name="../../my model"))
 
 
-def unpacked(studio: Studio, run: Run, folder: Path) -> Path:
-    """Export a run and return the folder within its zip."""
-    with zipfile.ZipFile(studio.fine_tune.export(run.id, folder / "model.zip").path) as archive:
-        archive.extractall(folder / "out")
-    (top,) = (folder / "out").iterdir()
-    return top
-
-
 def _members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
@@ -85,7 +77,7 @@ def test_the_zip_holds_everything_and_says_nothing_of_this_machine(
 
 
 def test_the_unpacked_folder_says_where_the_model_lies_and_opens_as_one(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    folder = unpacked(studio, trained, tmp_path)
+    folder = unpack_export(studio, trained.id, tmp_path)
     assert 'SentenceTransformer("path/to/this/folder/model")' in (folder / "README.md").read_text(encoding="utf-8")
     assert 'SentenceTransformer("path/to/this/folder")' in (folder / "model" / "README.md").read_text(encoding="utf-8")
     alike = [studio.similarity.compare("cat dog", "red moon", name).cosine for name in (trained.id, str(folder), str(folder / "model"))]
@@ -121,7 +113,7 @@ def verify_twice(folder: Path) -> None:
 
 @pytest.mark.process
 def test_verify_measures_the_reported_score_again_with_sentence_transformers_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    with started(tmp_path / "child", verify_twice, unpacked(studio, trained, tmp_path)) as child:
+    with started(tmp_path / "child", verify_twice, unpack_export(studio, trained.id, tmp_path)) as child:
         said = child.succeed(120)
     assert f"reported {trained.after['score']:.4f}: the same" in said
     assert said.splitlines()[-1] == "[0, 1]", "a wrong score is called one"
@@ -154,7 +146,7 @@ def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(st
     run = studio.fine_tune.train(
         TrainRequest(write_pairs(tmp_path / "pairs.csv", 32), overrides=quick(method="lora", lora_r=2, epochs=5, learning_rate=0.02))
     )
-    folder = unpacked(studio, run, tmp_path)
+    folder = unpack_export(studio, run.id, tmp_path)
     texts = ["cat dog mat", "red blue fast slow hello"]
     base, merged = (SentenceTransformer(str(place), device="cpu") for place in (tiny_model, folder / "model"))
     before = base.encode(texts)
@@ -230,7 +222,7 @@ def test_texts_with_a_category_and_labels_in_no_order_are_verified_too(
         asked = SchemaOverrides(kind="labelled_texts") if name == "texts" else SchemaOverrides(kind="labelled_pairs", order=())
         run = studio.fine_tune.train(TrainRequest(path, choices=asked, overrides=quick(loss="auto", dev_fraction=0.3)))
         assert run.after["metric"] == ("nearest_neighbour_accuracy" if name == "texts" else "accuracy")
-        folder = unpacked(studio, run, tmp_path / f"{name} exported")
+        folder = unpack_export(studio, run.id, tmp_path / f"{name} exported")
         assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tiny_studio import quick, sentences, studio_at, write_pairs
+from tiny_studio import quick, sentences, studio_at, unpack_export, write_pairs
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.errors import StudioError
@@ -82,13 +81,6 @@ def write_classes(path: Path, rows: int = 80) -> Path:
 def write_positives(path: Path, rows: int = 60) -> Path:
     lefts = list(dict.fromkeys(sentences(rows)))
     return write_rows(path, ["anchor", "positive"], lefts, [" ".join(reversed(text.split())) for text in lefts])
-
-
-def unzipped(studio: Studio, run: Run, folder: Path) -> Path:
-    with zipfile.ZipFile(studio.fine_tune.export(run.id, folder / "model.zip").path) as archive:
-        archive.extractall(folder / "out")
-    (top,) = (folder / "out").iterdir()
-    return top
 
 
 def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Trained]) -> None:
@@ -202,7 +194,7 @@ def test_the_exported_script_recomputes_the_score(
     if write is not None or more:
         data = data if write is None else write(tmp_path / "data.csv")
         run = studio.fine_tune.train(TrainRequest(data, overrides=settings(architecture, **more)))
-    folder = unzipped(studio, run, tmp_path)
+    folder = unpack_export(studio, run.id, tmp_path)
     assert "sbert_studio" not in (folder / "verify.py").read_text(encoding="utf-8")
     assert f"reported {run.after['score']:.4f}: the same" in verify_export(folder)
     card = (folder / "README.md").read_text(encoding="utf-8")
@@ -215,7 +207,7 @@ def test_of_several_seeds_a_model_with_an_mlp_is_kept_and_says_that_it_opens_her
     studio, _, data = cross
     run = studio.fine_tune.train(TrainRequest(data, overrides=settings("cross", head="mlp", seeds=2)))
     assert len(run.after["each"]) == 2 and run.after["metric"] == "spearman"
-    folder = unzipped(studio, run, tmp_path)
+    folder = unpack_export(studio, run.id, tmp_path)
     assert not (folder / "verify.py").exists()
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "There is no `verify.py` here" in card and "python verify.py" not in card

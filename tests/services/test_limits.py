@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,11 @@ from tiny_studio import quick, studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
+from sbert_studio.identity import ANONYMOUS, Identity, current_identity, signed_in, use_identity
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio
 from sbert_studio.services.janitor import Janitor, remove_old_runs
+from sbert_studio.services.jobs import BeginPhase, JobQueue
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 
@@ -179,3 +183,39 @@ def test_what_a_killed_process_has_half_written_goes_after_an_hour(tmp_path: Pat
             os.utime(path, (0, 0))
         Janitor(studio).run_once()
         assert sorted(path.name for path in folder.iterdir()) == [".part-new.zip", "whole.zip"]
+
+
+@dataclass
+class Nothing:
+    """What a job made."""
+
+    model: str = ""
+
+    def describe(self) -> str:
+        return "done"
+
+
+def test_a_job_acts_for_who_asked_for_it_however_long_it_has_waited() -> None:
+    go_on, found = threading.Event(), dict[str, Identity | None]()
+    jobs = JobQueue(Limits())
+
+    def ask(name: str, identity: Identity | None) -> None:
+        def work(begin: BeginPhase) -> Nothing:
+            go_on.wait(10)
+            found[name] = current_identity()
+            return Nothing()
+
+        with use_identity(identity):
+            jobs.submit(name, name, work)
+
+    askers = {"visitor": signed_in("hf_one"), "another": signed_in("hf_another"), "nobody": ANONYMOUS, "owner": None}
+    try:
+        for name, identity in askers.items():
+            ask(name, identity)
+        with use_identity(signed_in("hf_who_looks_on")):
+            go_on.set()
+            wait_until(lambda: not jobs.list_active())
+    finally:
+        jobs.close()
+    assert found == askers
+    assert [view.message for name in askers for view in jobs.list_jobs(name)] == ["done"] * 4

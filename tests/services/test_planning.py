@@ -35,6 +35,12 @@ WHICH_WAY = Question(
 pytestmark = pytest.mark.slow
 
 
+def exported(studio: Studio, run_id: str) -> dict[str, str]:
+    """The texts in the export of a run."""
+    with zipfile.ZipFile(studio.fine_tune.export(run_id).path) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist() if name.endswith((".md", ".json"))}
+
+
 def brief(**values: object) -> dict[str, object]:
     """Overrides for a training of two steps."""
     return quick(**{"epochs": 0.2, **values})
@@ -98,8 +104,7 @@ def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studi
     assert studio.fine_tune.train(answered).status == "finished"
     kept = studio.fine_tune.train(TrainRequest(path, choices=SchemaOverrides(as_read=True), overrides=brief()))
     assert RunFiles(studio.workspace.run(kept.id)).plan()["as_read"][0]["question"] == WHICH_WAY.text
-    with zipfile.ZipFile(studio.fine_tune.export(kept.id).path) as archive:
-        card = archive.read("pairs/README.md").decode()
+    card = exported(studio, kept.id)["pairs/README.md"]
     assert "60 rows read" in card and "Is a 5 the most alike?" in card and "--as-read" in card
 
 
@@ -111,8 +116,7 @@ def test_the_parts_of_the_model_are_chosen_for_both_stages(studio: Studio, tmp_p
     earlier = spec.first
     assert (spec.projection, spec.activation, spec.pooling) == (8, "tanh", "max")
     assert (earlier["projection"], earlier["activation"], earlier["pooling"]) == (8, "tanh", "cls")
-    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
-        card = archive.read("pairs/README.md").decode()
+    card = exported(studio, run.id)["pairs/README.md"]
     said = dict(word.split("=") for word in re.findall(r"--set (\S+)", card.split("```sh")[-1]))
     again = studio.planner.plan(TrainRequest(path, first=first, overrides={name: said[name] for name in said if name != "first.columns"}))
     assert (again.spec, again.spec.first) == (spec, earlier), "the same training again"
@@ -129,9 +133,7 @@ def test_a_question_about_the_first_stage_is_answered_by_a_setting_of_it(studio:
         plan = studio.planner.plan(replace(said, overrides=brief(**{"first.scale": value, "first.epochs": 0.2})))
         assert plan.certain and plan.first is not None and (plan.roles.high, plan.first.roles.high) == (5.0, 10.0)
     run = studio.fine_tune.train(plan)
-    line = (studio.fine_tune.export(run.id).path, "pairs/README.md")
-    with zipfile.ZipFile(line[0]) as archive:
-        assert "--set first.scale=0-10" in archive.read(line[1]).decode(), "the same training again reads both files the same"
+    assert "--set first.scale=0-10" in exported(studio, run.id)["pairs/README.md"], "the same training again reads both files the same"
 
 
 def test_rows_that_nothing_can_be_learned_from_are_not_trained_on(studio: Studio, tmp_path: Path) -> None:
@@ -165,9 +167,7 @@ def test_every_row_is_accounted_for_in_the_plan_the_run_and_the_zip(studio: Stud
     held = studio.fine_tune.train(TrainRequest(path, overrides=brief(dev_fraction=0.2)))
     told = studio.fine_tune.get_row_reports(held.id)["data"]
     assert (told.read, told.used + told.held_out, told.held_out) == (62, 60, held.dev_rows)
-    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
-        data = json.loads(archive.read("pairs/data.json"))
-    assert data["accounts"]["data"]["left_out"] == 2
+    assert json.loads(exported(studio, run.id)["pairs/data.json"])["accounts"]["data"]["left_out"] == 2
 
 
 def test_a_run_whose_rows_an_earlier_version_drew_otherwise_is_accounted_for_by_what_it_wrote(copied: Studio, planned: Planned) -> None:
@@ -214,8 +214,7 @@ def test_a_run_of_an_earlier_version_still_opens(copied: Studio, planned: Planne
         (materials.folder / name).unlink()
     assert materials.examples()[0].digest == planned.plan.examples.digest
     assert materials.accounts() == materials.plan() == {} == copied.fine_tune.get_row_reports(planned.id)
-    with zipfile.ZipFile(copied.fine_tune.export(planned.id).path) as archive:
-        assert "## Reproduce" in archive.read("pairs/README.md").decode()
+    assert "## Reproduce" in exported(copied, planned.id)["pairs/README.md"]
 
 
 def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) -> None:
@@ -226,8 +225,7 @@ def test_how_a_file_is_read_goes_into_its_run(studio: Studio, tmp_path: Path) ->
     assert any("кот" in text for text in materials.examples()[0].texts[0])
     (materials.folder / "learned.parquet").unlink()
     assert any("кот" in text for text in materials.examples()[0].texts[0])
-    with zipfile.ZipFile(studio.fine_tune.export(run.id).path) as archive:
-        assert "--encoding cp866" in archive.read("alt/README.md").decode()
+    assert "--encoding cp866" in exported(studio, run.id)["alt/README.md"]
 
 
 def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: Studio, tmp_path: Path) -> None:
@@ -294,8 +292,8 @@ def test_a_split_column_assigns_rows_to_training_validation_and_test(studio: Stu
     assert trained == {(a, b) for a, b, part in parts if part == "train"}
     (studio.workspace.run(done.id) / "learned.parquet").unlink()
     assert len(RunFiles(studio.workspace.run(done.id)).examples()[0]) == 36
-    with zipfile.ZipFile(studio.fine_tune.export(done.id).path) as archive:
-        assert "train pairs.csv --kind" in (card := archive.read("pairs/README.md").decode()) and "--split split" in card
+    card = exported(studio, done.id)["pairs/README.md"]
+    assert "train pairs.csv --kind" in card and "--split split" in card
     whole = studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split=""), overrides=brief()))
     assert whole.dev_examples is None and len(whole.examples) == 60
     report = studio.evaluation.evaluate(None, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from models.tiny import TEXTS, tiny_encoder
-from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import SimilarityFunction
 from shards.shards import write_texts
-from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
+from tiny_studio import peer, quick, sentences, studio_at, unpack_export, write_model, write_pairs
 
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
@@ -50,10 +48,6 @@ def folder_of(folder: Path, name: str, normalize: bool = False, **said: Any) -> 
     }
     (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
     return folder
-
-
-def peer(folder: Path) -> Any:
-    return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
 @pytest.fixture(params=OTHERS)
@@ -223,10 +217,9 @@ def test_a_run_is_judged_by_it_and_the_folder_and_its_script_keep_it(
         assert any("The model uses" in reason for reason in studio.planner.plan(request).reasons)
         run = studio.fine_tune.train(request)
         assert run.before["metric"] == run.after["metric"] == f"{name}_spearman"
-        with zipfile.ZipFile(studio.fine_tune.export(run.id, tmp_path / "model.zip").path) as archive:
-            archive.extractall(tmp_path / "out")
-    assert "the same" in verify_export(tmp_path / "out" / "measured")
-    assert peer(tmp_path / "out" / "measured" / "model").similarity_fn_name == name
+        exported = unpack_export(studio, run.id, tmp_path)
+    assert "the same" in verify_export(exported)
+    assert peer(exported / "model").similarity_fn_name == name
 
 
 def test_the_card_names_the_measure_of_the_probe_of_everyday_pairs(folder: Path, name: str, tmp_path: Path) -> None:

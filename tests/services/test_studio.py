@@ -18,6 +18,7 @@ from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import create_cross_encoder
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.services.search import SearchOptions
@@ -122,24 +123,6 @@ def test_rows_spread_from_one_line_agree_with_their_own_scores(studio: Studio, t
     alone = studio.similarity.compare_file(table).agreement
     assert alone is not None and alone.rows == 12
     assert studio.similarity.compare_file(replace(table, lines=np.repeat(table.lines[:4], 3))).agreement == alone
-
-
-def test_vectors_come_from_the_cache_the_second_time(studio: Studio, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = studio.search.vectors(corpus)
-    encoder = studio.catalog.load(studio.settings.default_model)
-    monkeypatch.setattr(type(encoder), "encode", lambda *_, **__: pytest.fail("the corpus was encoded again"))
-    assert np.array_equal(studio.search.vectors(corpus), first)
-    assert len(studio.search.mine(corpus, 3).pairs) == 3
-
-
-def test_semantic_search_is_brute_force(studio: Studio, corpus: Corpus) -> None:
-    vectors = studio.search.vectors(corpus)
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    query = studio.similarity.encode(["river stone"]).vectors[0]
-    best = np.argsort(-(unit @ query), kind="stable")[:7]
-    assert [hit.row for hit in studio.search.search(corpus, "river stone", 7).hits] == best.tolist()
-    near = np.argsort(-(unit @ unit[5]), kind="stable")
-    assert [hit.row for hit in studio.search.find_neighbors(corpus, 5, 4).hits] == [row for row in near.tolist() if row != 5][:4]
 
 
 def test_mining_very_many_texts_is_approximate_and_says_so_unless_all_are_asked_for(
@@ -355,3 +338,13 @@ def test_who_waits_for_a_corpus_that_another_encodes_hears_how_far_it_is(studio:
     second.clear()
     studio.search.search(other, "red", 1, progress=late)
     assert second == [], "there is nothing to wait for any more"
+
+
+def test_a_cross_encoder_that_cannot_rank_or_be_reached_is_said_in_one_line(
+    home: Path, tmp_path: Path, tiny_model: Path, corpus: Corpus
+) -> None:
+    create_cross_encoder(tiny_model, labels=3).save(tmp_path / "classes")
+    for reranker, words in ((str(tmp_path / "classes"), "cannot re-rank"), ("cross-encoder/nowhere-to-be-found", "nowhere-to-be-found")):
+        with studio_at(home, tiny_model, reranker=reranker) as studio, pytest.raises(StudioError, match=words) as caught:
+            studio.search.search(corpus, "lost card", options=SearchOptions(reranker=True))
+        assert "\n" not in str(caught.value)

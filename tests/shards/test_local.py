@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tiny_studio import sentences, studio_at, write_pairs
+from tiny_studio import cut, sentences, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
@@ -300,10 +300,6 @@ def test_lists_that_are_too_long_to_be_read_whole_name_themselves_where_they_lea
     noise(next((tmp_path / "out").glob("index-*")) / "lists.bin")
     with studio_at(home, home / "model") as studio, pytest.raises(StudioError, match=r"the index index-\w+ of out is damaged"):
         studio.shards.search(tmp_path / "out", "cat dog", 20)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 def noise(path: Path) -> None:

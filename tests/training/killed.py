@@ -101,6 +101,7 @@ def anywhere(name: str, most: int = 6) -> Moment:
 TABLE = {"learn_words": True, "learning_rate": 0.01}
 GRU = {"recurrent": "gru", "hidden": 12, "learning_rate": 0.01}
 STAGE = {**GRU, "checkpoint_every": 3}
+# That each family of models continues from its checkpoint in the same bits is tested in tests/models/test_conformance.py.
 RUNS = {
     "full": Run(
         lambda: (small_spec(epochs=3, checkpoint_every=4), scored_pairs(40), scored_pairs(20, 5), None),
@@ -116,11 +117,6 @@ RUNS = {
         ),
         [at_event(7), anywhere("lora softmax")],
     ),
-    "cross": Run(
-        lambda: (cross_spec(head="mlp", epochs=3, checkpoint_every=4), scored_pairs(40), scored_pairs(20, 5), None),
-        [at_event(9), at_file(7)],
-        lambda: tiny_cross(head="mlp"),
-    ),
     "cross lora": Run(
         lambda: (cross_spec(epochs=2, method="lora", checkpoint_every=3, dev_fraction=0), scored_pairs(40), None, None),
         [anywhere("cross lora"), at_file(6)],
@@ -130,11 +126,6 @@ RUNS = {
         lambda: (poly_spec(epochs=2, checkpoint_every=3, micro_batch=3), positive_pairs(40), positive_pairs(20, 5), None),
         [at_event(8), at_file(7)],
         tiny_poly,
-    ),
-    "gru": Run(
-        lambda: (small_spec(**GRU, epochs=2, checkpoint_every=3), scored_pairs(40), scored_pairs(20, 5), None),
-        [at_event(8), anywhere("gru")],
-        tiny_words,
     ),
     "soup": Run(
         lambda: (small_spec(epochs=1, soup=3, checkpoint_every=4), scored_pairs(40), scored_pairs(20, 5), None),

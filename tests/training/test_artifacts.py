@@ -13,21 +13,27 @@ import pytest
 from sbert_studio.data.examples import Examples
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.similarity import unit
-from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.artifacts import MAX_MISTAKES, MISTAKES, find_mistakes, merge_mistakes, read_mistakes
-from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, sentences, small_spec, tiny_cross, tiny_encoder
+from .tiny import (
+    Told,
+    labelled_pairs,
+    labelled_texts,
+    load,
+    never,
+    positive_pairs,
+    scored_pairs,
+    sentences,
+    small_spec,
+    tiny_cross,
+    tiny_encoder,
+)
 
 
 def vectors(model: Any, texts: Any) -> np.ndarray:
     return unit(cast(Encoder, model).encode(list(texts)))
-
-
-def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
-    return tiny_encoder()
 
 
 def test_a_text_is_a_mistake_where_its_nearest_is_of_another_category() -> None:

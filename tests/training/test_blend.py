@@ -16,7 +16,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import paired_gain
 from sbert_studio.evaluation.report import describe_selection
 from sbert_studio.training import events, loop
-from sbert_studio.training.blend import ModelSoup, WeightBlend, set_strength
+from sbert_studio.training.blend import ModelSoup, WeightBlend
 from sbert_studio.training.checkpoints import (
     EVALUATIONS,
     MODEL,
@@ -29,7 +29,7 @@ from sbert_studio.training.checkpoints import (
     read_tensors,
 )
 from sbert_studio.training.evaluator import Candidates, Evaluator
-from sbert_studio.training.events import Evaluated, Notice, Started, Step
+from sbert_studio.training.events import Evaluated, Notice, Step
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import TrainingOutcome, train
 
@@ -129,16 +129,6 @@ def test_rounds_that_are_the_same_training_end_as_one_of_them(tmp_path: Path, ch
     assert any(not torch.allclose(value, untuned[name].detach(), atol=1e-3) for name, value in _named_alike(one, untuned))
     for name, value in one.items():
         torch.testing.assert_close(three[name], value, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.slow
-def test_later_rounds_are_judged_by_the_mean_at_their_ends(tmp_path: Path) -> None:
-    told = Told()
-    spec = small_spec(epochs=2, soup=3)
-    train(spec, scored_pairs(24), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(40, 5))
-    assert [event.step for event in told.of(Evaluated)] == [0, 3, 6, 12, 18]
-    assert (told[0].steps, told[0].epochs) == (18, 6) and isinstance(told[0], Started)
-    assert told.of(Step)[-1].epoch == 6
 
 
 @pytest.mark.slow
@@ -256,21 +246,6 @@ def test_a_checkpoint_of_an_earlier_version_is_resumed_with_the_former_interval(
     assert after["gain_interval"] == told_by_itself(whole[1], after)
     assert "chosen_among" not in after
     assert any("does not account for the selection of the checkpoint" in event.message for event in told.of(Notice))
-
-
-def test_the_dial_turned_back_tells_the_same_interval(tmp_path: Path) -> None:
-    spec = SPEC.replace(blend=True)
-    tune(tmp_path, spec)
-    after = json.loads((tmp_path / "outcome.json").read_text(encoding="utf-8"))["after"]
-    assert after["strength"] > 0, "nothing was gained, so that nothing can be turned back to"
-    (mark,) = [mark for mark in after["strengths"] if mark["strength"] == after["strength"]]
-    assert mark["gain_interval"] == after["gain_interval"]
-    assert after["chosen_among"] == 10, "six evaluations, three blends and the untuned model"
-    assert "gain_interval" not in set_strength(tmp_path, spec, 0.6, load=tiny_encoder)
-    assert set_strength(tmp_path, spec, after["strength"], load=tiny_encoder) == after
-    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8").replace("\\", "")
-    low, high = after["gain_interval"]
-    assert f"[{low:+.4f}, {high:+.4f}]" in card and "accounts for" in card
 
 
 def test_a_kept_blend_was_chosen_among_the_evaluations_too() -> None:

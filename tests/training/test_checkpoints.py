@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_studio import cut, flip
 
 from sbert_studio.errors import StudioError
 from sbert_studio.training.checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
-from sbert_studio.training.events import Notice, Started
+from sbert_studio.training.events import Started
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import train
 
@@ -25,24 +26,6 @@ SPOILT = small_spec(
 """The rate spoils the model, so that an early evaluation stays the best."""
 
 
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[-9] ^= 4
-    path.write_bytes(data)
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def remove(path: Path) -> None:
-    path.unlink()
-
-
 def change_a_number(path: Path) -> None:
     path.write_text(path.read_text().replace('"rows": ', '"rows": 1'))
 
@@ -52,10 +35,6 @@ def resume(folder: Path, spec: TrainSpec = SHORT) -> Told:
     told = Told()
     train(spec, SHORT_ROWS, told, never, encoder=tiny_encoder(), folder=folder, resume=True)
     return told
-
-
-def said(told: Told, words: str) -> list[str]:
-    return [event.message for event in told.of(Notice) if words in event.message]
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
@@ -88,9 +67,9 @@ def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(
         flip(checkpoints.folder / f"best-{best:09d}" / "encoder.safetensors")
     told = resume(folder, SPOILT)
     assert told.of(Started)[0].step == (9 if copied else 0)
-    (damaged,) = said(told, "damaged")
+    (damaged,) = told.notices("damaged")
     assert f"step {best}" in damaged
-    assert said(told, "resumes from step 9" if copied else "starts over")
+    assert told.notices("resumes from step 9" if copied else "starts over")
     assert_same_model(folder, spoilt / "whole")
 
 
@@ -101,17 +80,17 @@ def test_where_only_the_best_is_damaged_the_run_ends_as_if_nothing_had_happened(
         ("encoder.safetensors", flip),
         ("encoder.safetensors", cut),
         ("optimiser.safetensors", flip),
-        ("optimiser.safetensors", remove),
+        ("optimiser.safetensors", Path.unlink),
         ("evaluations.safetensors", flip),
-        ("evaluations.safetensors", remove),
-        ("objective.safetensors", empty),
+        ("evaluations.safetensors", Path.unlink),
+        ("objective.safetensors", lambda path: path.write_bytes(b"")),
         ("state.json", cut),
-        ("state.json", remove),
+        ("state.json", Path.unlink),
         ("state.json", change_a_number),
     ],
 )
 def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
-    tmp_path: Path, whole_run: Path, stopped_run: Path, name: str, harm: Callable[[Path], None]
+    tmp_path: Path, whole_run: Path, stopped_run: Path, name: str, harm: Callable[[Path], object]
 ) -> None:
     folder = shutil.copytree(stopped_run, tmp_path / "run")
     newest = Checkpoints(folder).newest()
@@ -119,7 +98,7 @@ def test_a_damaged_newest_checkpoint_gives_way_to_the_one_before(
     harm(newest / name)
     told = resume(folder)
     assert told.of(Started)[0].step == 6
-    (damaged,) = said(told, "damaged")
+    (damaged,) = told.notices("damaged")
     assert "step 7" in damaged and name in damaged
     assert_same_model(folder, whole_run)
 
@@ -131,7 +110,7 @@ def test_where_all_are_damaged_the_run_begins_anew_and_says_so(tmp_path: Path, w
         flip(path)
     told = resume(folder)
     assert told.of(Started)[0].step == 0
-    assert said(told, "starts over")
+    assert told.notices("starts over")
     assert_same_model(folder, whole_run)
 
 
@@ -243,7 +222,7 @@ def died(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("harm", [None, flip])
 def test_the_last_checkpoint_has_no_optimiser_and_is_gone_on_from(
-    tmp_path: Path, whole_run: Path, died: Path, harm: Callable[[Path], None] | None
+    tmp_path: Path, whole_run: Path, died: Path, harm: Callable[[Path], object] | None
 ) -> None:
     folder = shutil.copytree(died, tmp_path / "run")
     newest = Checkpoints(folder).newest()

@@ -12,7 +12,6 @@ import torch
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.cross_encoder import CrossEncoder, load_cross_encoder
-from sbert_studio.models.trainable import PairRows
 from sbert_studio.training.events import Finished, Started, Step
 from sbert_studio.training.prepare import create_model, prepare
 from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
@@ -46,8 +45,7 @@ def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path, head: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bert", "albert", "roberta", "llama"])
-@pytest.mark.parametrize("head", ["linear", "mlp"])
+@pytest.mark.parametrize(("kind", "head"), [("bert", "linear"), ("albert", "linear"), ("roberta", "mlp"), ("llama", "mlp")])
 def test_every_weight_of_each_architecture_learns_and_the_saved_model_is_the_tuned_one(tmp_path: Path, kind: str, head: str) -> None:
     encoder = tiny_cross(kind, head=head)
     before = {name: value.clone() for name, value in encoder.named_parameters()}
@@ -105,8 +103,7 @@ def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activati
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["bert", "roberta"])
-@pytest.mark.parametrize("head", ["linear", "mlp"])
+@pytest.mark.parametrize(("kind", "head"), [("bert", "linear"), ("roberta", "mlp")])
 def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Path, kind: str, head: str) -> None:
     from peft import PeftModel
 
@@ -125,18 +122,6 @@ def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Pa
     plain.sigmoid = head == "mlp"
     pairs = list(zip(*dev.texts, strict=True))
     np.testing.assert_allclose(plain.eval().predict(pairs), load_cross_encoder(outcome.model).predict(pairs), atol=1e-5)
-
-
-def test_pairs_are_rows_of_both_texts_with_their_segments() -> None:
-    encoder, examples = tiny_cross(), scored_pairs(20)
-    rows = encoder.training_rows(examples)
-    assert isinstance(rows, PairRows) and len(rows) == 20
-    batch = rows.inputs(np.asarray([3, 5, 11]), 1, CPU)
-    expected = encoder.collate(encoder.tokenize([(examples.texts[0][row], examples.texts[1][row]) for row in (3, 5, 11)]))
-    assert batch.keys() <= expected.keys()
-    assert all(torch.equal(value, expected[name]) for name, value in batch.items())
-    assert rows.lengths[5] == expected["attention_mask"][1].sum()
-    assert rows.targets_of(np.asarray([3, 5]), CPU).tolist() == pytest.approx(examples.targets[[3, 5]].tolist())
 
 
 def test_what_a_cross_encoder_cannot_do_is_said(tmp_path: Path) -> None:

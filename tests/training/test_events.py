@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sbert_studio.data.examples import Examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.encoding import pair_similarities
-from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.runs.event_log import load_event
 from sbert_studio.training.events import (
     MAX_CHARACTERS,
@@ -34,7 +32,7 @@ from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import Assignment, RunNotes, train
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, cross_spec, never, scored_pairs, small_spec, tiny_cross, tiny_encoder
+from .tiny import Told, cross_spec, load, never, scored_pairs, small_spec, tiny_cross, tiny_encoder
 
 EVENTS = [
     Started(10, 1.0, 20, 4, "cosent", "full", "cpu", "float32", 8, 0, ("because",)),
@@ -104,10 +102,6 @@ def test_a_number_that_json_has_no_word_for_becomes_none() -> None:
 
 PAIRS = (("cat dog", "dog cat mat"), ("red blue", "bank card"))
 PINS = TrackedExamples(PAIRS, "lost card").with_texts(scored_pairs())
-
-
-def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
-    return tiny_encoder()
 
 
 @pytest.mark.slow

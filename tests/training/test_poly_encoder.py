@@ -17,7 +17,6 @@ from sbert_studio.evaluation.encoding import EncodingSpeed
 from sbert_studio.evaluation.evaluate import EvaluationSet, evaluate_sets, fitting_task
 from sbert_studio.models.base import PairScorer
 from sbert_studio.models.poly_encoder import PolyEncoder, load_poly_encoder
-from sbert_studio.training.advisor import advise
 from sbert_studio.training.blend import set_strength
 from sbert_studio.training.events import Started, Step
 from sbert_studio.training.prepare import create_model, prepare
@@ -84,16 +83,6 @@ def test_every_kind_of_pairs_is_learned_and_judged(
     told = Told()
     outcome = run(tmp_path, tiny_poly(), examples, told, dev=dev, epochs=1)
     assert (told[0].loss, outcome.after["metric"], outcome.status) == (objective, metric, "finished")
-
-
-@pytest.mark.slow
-def test_all_weights_learn_the_codes_with_them(tmp_path: Path) -> None:
-    poly = tiny_poly()
-    before = {name: value.clone() for name, value in poly.named_parameters()}
-    run(tmp_path, poly, scored_pairs(24), dev=scored_pairs(20, 7), weight_decay=0.0, epochs=1, blend=False)
-    still = [name for name, value in poly.named_parameters() if torch.equal(value, before[name])]
-    assert still == [name for name in before if "token_type" in name and torch.equal(poly.get_parameter(name), before[name])]
-    assert "codes" in before and "codes" not in still
 
 
 @pytest.mark.parametrize("objective", ["in_batch", "cosine", "cosine+cosent"])
@@ -177,14 +166,6 @@ def test_what_a_poly_encoder_cannot_learn_is_said(tmp_path: Path) -> None:
         run(tmp_path, tiny_poly(), scored_pairs(), matryoshka="16,8")
     with pytest.raises(StudioError, match="pools by cls"):
         PolyEncoder(tiny_poly().encoder, 4).configure_output(pooling="cls+mean")
-
-
-def test_the_advisor_says_what_it_is_for() -> None:
-    advice = advise(positive_pairs(), info=tiny_poly().encoder.describe(), overrides={"architecture": "poly"})
-    assert advice.spec.loss == "in_batch" and advice.spec.codes == 16
-    assert any(reason.startswith("Architecture poly") and "ranks" in reason for reason in advice.reasons)
-    with pytest.raises(StudioError, match="not from labelled texts"):
-        advise(labelled_texts(), info={}, overrides={"architecture": "poly"})
 
 
 def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_path: Path) -> None:

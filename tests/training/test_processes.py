@@ -7,6 +7,7 @@ compared, are forked from it instead of importing PyTorch once more each.
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from processes import started
 from tiny_studio import write_pairs
 
+from sbert_studio.cli.main import main
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.losses.base import process_count
 from sbert_studio.runs.store import RunStore
@@ -126,3 +128,39 @@ def test_a_launch_that_started_one_process_of_several_is_told() -> None:
     assert not is_launched_alone({**cpu, "OMPI_COMM_WORLD_SIZE": "2"})
     assert not is_launched_alone({"MASTER_PORT": "29500", "WORLD_SIZE": "2", "RANK": "0"})  # torchrun
     assert not is_launched_alone({})
+
+
+def node(*arguments: str) -> None:
+    """Do what ``torchrun ARGUMENTS`` does, but fork the process that trains instead of starting a new interpreter."""
+    from torch.distributed.launcher.api import elastic_launch
+    from torch.distributed.run import config_from_args, parse_args
+
+    config, _, words = config_from_args(parse_args(list(arguments)))
+    config.start_method = "fork"
+    elastic_launch(config, main)(words[words.index("sbert_studio") + 1 :])
+
+
+@pytest.mark.process
+@pytest.mark.slow
+def test_two_nodes_train_as_one_process_does(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, dev = write_pairs(tmp_path / "pairs.csv", 24), write_pairs(tmp_path / "dev.csv", 12, 5)
+    command = ["train", str(pairs), "--dev", str(dev), "--model", str(tiny_model), "--json", "--epochs", "1"]
+    command += ["--batch-size", "10", "--set", "dropout=0", "--set", "precision=float32"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    nodes = ["--nnodes", "2", "--nproc-per-node", "1", "--master-addr", "127.0.0.1", "--master-port", port]
+    where = {"SBERT_STUDIO_HOME": str(tmp_path / "two"), "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
+    one, other = (
+        started(tmp_path / rank, node, *nodes, "--node-rank", rank, "-m", "sbert_studio", *command, **where) for rank in ("0", "1")
+    )
+    with one as first, other as second:
+        answers = [out for child in (first, second) if (out := child.succeed(200)).strip()]
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "one"))
+    assert run_command(command) == 0
+    found: list[Any] = [*map(json.loads, answers), json.loads(capsys.readouterr().out)]
+    together, alone = found
+    assert together["steps"] == alone["steps"] == 3
+    assert together["after"]["score"] == pytest.approx(alone["after"]["score"], abs=1e-4)

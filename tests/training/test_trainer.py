@@ -39,7 +39,6 @@ from .tiny import (
     never,
     positive_pairs,
     scored_pairs,
-    sentences,
     small_spec,
     tiny_encoder,
     weights,
@@ -50,13 +49,13 @@ pytestmark = pytest.mark.slow
 
 def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
     told = Told()
-    spec = small_spec(epochs=8, learning_rate=3e-3, dropout=0.0)
-    outcome = train(spec, scored_pairs(160), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(60, seed=7))
+    spec = small_spec(epochs=6, learning_rate=5e-3, dropout=0.0)
+    outcome = train(spec, scored_pairs(96), told, never, encoder=tiny_encoder(), folder=tmp_path, dev=scored_pairs(60, seed=7))
     losses = [event.loss for event in told.of(Step)]
     assert isinstance(told[0], Started)
     assert isinstance(told[-1], Finished)
     assert told.of(Step)[0].step == 1
-    assert told.of(Step)[-1].step == told[0].steps == outcome.steps == 160
+    assert told.of(Step)[-1].step == told[0].steps == outcome.steps == 72
     assert losses[-1] < 0.5 * losses[0]
     assert outcome.after["score"] > outcome.before["score"]
     assert outcome.before["metric"] == "cosine_spearman"
@@ -145,23 +144,6 @@ def test_a_finished_run_that_is_resumed_says_again_how_it_ended(tmp_path: Path) 
     assert [type(event) for event in told] == [Finished]
 
 
-def test_lora_is_merged_and_its_adapter_kept(tmp_path: Path) -> None:
-    spec = small_spec(model="tiny/tiny", method="lora", learning_rate=1e-2, lora_r=4)
-    encoder, texts = tiny_encoder(), sentences(20)
-    untuned = tiny_encoder().encode(texts)
-    outcome = train(spec, scored_pairs(), Told(), never, encoder=encoder, folder=tmp_path)
-    tuned = load_folder(outcome.model).encode(texts)
-    assert np.abs(tuned - untuned).max() > 1e-3
-    assert outcome.adapter is not None
-
-    from sbert_studio.models.io.load import load_adapter
-
-    unmerged = tiny_encoder()
-    load_adapter(unmerged, outcome.adapter)
-    np.testing.assert_allclose(unmerged.eval().encode(texts), tuned, atol=1e-5)
-    assert json.loads((outcome.adapter / "adapter_config.json").read_text())["base_model_name_or_path"] == "tiny/tiny"
-
-
 def test_an_adapter_names_the_weights_it_was_trained_on_without_a_path_of_this_machine(tmp_path: Path) -> None:
     assert adapter_base("all-MiniLM-L6-v2") == "sentence-transformers/all-MiniLM-L6-v2"
     assert adapter_base("run-0123456789") == "run-0123456789"
@@ -200,15 +182,6 @@ def test_pooling_projection_and_matryoshka_reach_the_saved_model(activation: str
         layer = torch.nn.functional.linear(first, dense.linear.weight, dense.linear.bias)
         expected = {"gelu": torch.nn.functional.gelu, "tanh": torch.tanh, "identity": lambda vectors: vectors}[activation](layer)
         torch.testing.assert_close(encoder(batch), expected)
-
-
-def test_the_card_holds_the_measured_scores(tmp_path: Path) -> None:
-    outcome = train(small_spec(), scored_pairs(), Told(), never, encoder=tiny_encoder(), folder=tmp_path)
-    card = (outcome.model / "README.md").read_text(encoding="utf-8")
-    assert f"{outcome.after['score']:.4f}" in card
-    assert f"{outcome.before['score']:.4f}" in card
-    rows = [json.loads(line) for line in (tmp_path / "held_out.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == outcome.after["rows"]
 
 
 def test_a_loss_that_is_not_finite_is_skipped_and_ends_the_run_after_five(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,6 @@ from sbert_studio.data.split import find_leaks, normalize_text
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.report import describe_score
 from sbert_studio.models.io.load import load_folder
-from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.training.events import Evaluated, Finished, Notice, Part, PartEnded, Started, Step, Stopped
 from sbert_studio.training.members import OverallProgress, plan_members, summarize_scores
@@ -26,11 +25,7 @@ from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import RunNotes, TrainingOutcome
 from sbert_studio.training.trials import run_trials
 
-from .tiny import Told, labelled_pairs, labelled_texts, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, weights
-
-
-def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
-    return tiny_encoder() if source is None else load_folder(source)
+from .tiny import Told, labelled_pairs, labelled_texts, load, never, positive_pairs, scored_pairs, small_spec, tiny_encoder, weights
 
 
 def course(
@@ -231,12 +226,9 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
 @pytest.mark.parametrize(
     ("spec", "examples", "more"),
     [
-        (small_spec(epochs=1, judge="folds"), scored_pairs(30), {}),
-        (small_spec(epochs=1, seeds=3), scored_pairs(32), {"dev": scored_pairs(40, seed=7)}),
         (small_spec(epochs=1, folds=2, seeds=2), scored_pairs(32), {}),
         (small_spec(epochs=1, first=small_spec(epochs=1, loss="in_batch").to_json()), scored_pairs(32), {"first": positive_pairs(24)}),
         (small_spec(epochs=1, loss="supcon", judge="folds"), labelled_texts(40), {}),
-        (small_spec(epochs=1, judge="split"), scored_pairs(32), {}),
     ],
 )
 def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, spec: TrainSpec, examples: Examples, more: Any) -> None:

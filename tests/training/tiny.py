@@ -15,13 +15,14 @@ from transformers import BertModel
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.schema.roles import Kind
 from sbert_studio.models.cross_encoder import STUDIO_KEY, CrossEncoder, with_mlp_head
+from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
 from sbert_studio.models.modules.embeddings import WordEmbeddings
 from sbert_studio.models.poly_encoder import PolyEncoder
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.models.word_encoder import WordEncoder, WordNetwork
-from sbert_studio.training.events import Event
+from sbert_studio.training.events import Event, Notice
 from sbert_studio.training.spec import TrainSpec
 
 
@@ -99,6 +100,11 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
+def load(spec: TrainSpec, examples: Examples, source: Path | None) -> TransformerEncoder:
+    """Return the model that one of several trainings begins with: a new one, or that of an earlier stage."""
+    return tiny_encoder() if source is None else load_folder(source)
+
+
 class Told(list[Event]):
     """The events of a run, as they come."""
 
@@ -107,6 +113,10 @@ class Told(list[Event]):
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self if isinstance(event, kind)]
+
+    def notices(self, words: str) -> list[str]:
+        """The notices that contain ``words``."""
+        return [event.message for event in self.of(Notice) if words in event.message]
 
 
 def never() -> bool:

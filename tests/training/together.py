@@ -22,7 +22,7 @@ from sbert_studio.training.events import Notice, Step
 from training.tiny import Told, cross_spec, labelled_pairs, never, positive_pairs, scored_pairs, small_spec, tiny_cross, tiny_encoder
 
 DATA = {"cosine": scored_pairs, "cosine+cosent": scored_pairs, "softmax": labelled_pairs, "in_batch": positive_pairs}
-ROWS, BATCH_SIZE, EPOCHS = 64, 10, 2  # a smaller batch at the end of each epoch
+ROWS, BATCH_SIZE, EPOCHS = 64, 10, 1  # a smaller batch at the end of each epoch
 GATHERED = [
     ("in_batch", "triplets"),
     ("cosent", "scored_pairs"),
