@@ -188,7 +188,7 @@ def test_what_was_read_of_mapped_files_below_a_folder_is_let_go_where_it_is_much
 def test_what_takes_the_place_of_a_mapping_while_mappings_are_let_go_stays_whole(tmp_path: Path) -> None:
     """A file that is unmapped makes room for memory of Python's own: the page once fell over what was let go of it by its address."""
     np.save(tmp_path / "a.npy", np.arange(100_000, dtype=np.float32))
-    until = time.monotonic() + 2
+    until = time.monotonic() + 1
     torn: list[int] = []
 
     def map_and_write() -> None:

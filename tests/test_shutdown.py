@@ -134,14 +134,13 @@ def takes_signals(pid: int) -> bool:
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_long_encoding_ends_soon_and_leaves_nothing(tmp_path: Path, tiny_model: Path, number: signal.Signals) -> None:
+def test_a_long_encoding_ends_soon_and_leaves_nothing(tmp_path: Path, tiny_model: Path) -> None:
     texts, out = tmp_path / "texts.txt", tmp_path / "vectors.npy"
     texts.write_text("\n".join(" ".join(WORDS[(number * step) % 20] for step in range(1, 30)) + f" {number}" for number in range(100_000)))
     with command_line(tmp_path, "encode", texts, "--model", tiny_model, "--out", out) as child:
         wait_until(lambda: takes_signals(child.pid))
-        child.send(number)
-        assert child.wait(60) in (130, 143), child.err.read_text()
+        child.send(signal.SIGINT)
+        assert child.wait(60) == 130, child.err.read_text()
     assert not out.exists() and not list(tmp_path.glob(".part-*"))
 
 

@@ -1,8 +1,7 @@
-"""The wheel, installed without the checkout: every command answers, and the page opens with its scripts, samples and translations."""
+"""The wheel, installed without the checkout: the page opens with its scripts, samples and translations, and answers."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -32,27 +31,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def command(installed: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(installed), "SBERT_STUDIO_HOME": str(folder / "home")}
-    return subprocess.run(
-        [sys.executable, "-m", "sbert_studio", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-
-
-def test_commands_answer_from_another_folder(installed: Path, tmp_path: Path) -> None:
-    compared = command(installed, tmp_path, "similarity", "a cat", "a kitten", "--json")
-    assert compared.returncode == 0, compared.stderr
-    assert json.loads(compared.stdout)["cosine"] > 0.5
-    assert (installed / "sbert_studio" / "assets" / "samples" / "triplets.csv").is_file()
-
-
-def test_the_page_opens_with_all_that_belongs_to_it(installed: Path, tmp_path: Path) -> None:
+def test_the_page_opens_with_all_that_belongs_to_it_and_answers(installed: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(installed), "SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
     told = (tmp_path / "told").open("w")
     process = subprocess.Popen(
@@ -62,6 +41,11 @@ def test_the_page_opens_with_all_that_belongs_to_it(installed: Path, tmp_path: P
         url = wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", (tmp_path / "told").read_text()), 120)[0]
         page = httpx.get(url, trust_env=False).text
         assert "SB_PAGE" in page and "中文" in page
+        call = f"{url}/gradio_api/call/similarity"
+        begun = httpx.post(call, json={"data": ["a cat", "a kitten", ""]}, trust_env=False).json()
+        answer = httpx.get(f"{call}/{begun['event_id']}", timeout=60, trust_env=False).text
+        assert float(re.search(r'"cosine": ([\d.]+)', answer)[1]) > 0.5  # type: ignore[index]
+        assert (installed / "sbert_studio" / "assets" / "samples" / "triplets.csv").is_file()
     finally:
         process.terminate()
         assert process.wait(30) == 0

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from openpyxl import load_workbook
 from processes import Child, command_line, started
-from tiny_studio import sentences, write_doubtful, write_pairs
+from tiny_studio import quick, sentences, studio_at, write_doubtful, write_pairs
 from waiting import wait_until
 
 from sbert_studio import __version__
@@ -35,6 +35,7 @@ from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES
 from sbert_studio.runs.export import EXPORTS
+from sbert_studio.services import TrainRequest
 from sbert_studio.services.data import existing_file
 
 QUICK = ["--loss", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
@@ -627,16 +628,13 @@ def fit_and_wait_while_writing(corpus: str, out: str) -> None:
 
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_model_that_is_interrupted_while_it_is_written_leaves_nothing(
-    corpus: Path, tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_a_model_that_is_interrupted_while_it_is_written_leaves_nothing(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "models" / "mine"
     with started(tmp_path, fit_and_wait_while_writing, str(corpus), str(out)) as child:
         wait_until(lambda: "writing" in child.out.read_text())
         assert [one.name[:6] for one in out.parent.iterdir()] == [".part-"]
-        child.send(number)
-        assert child.wait(30) == code
+        child.send(signal.SIGTERM)
+        assert child.wait(30) == 143
     assert list(out.parent.iterdir()) == []
 
 
@@ -684,24 +682,23 @@ def test_ctrl_c_stops_politely_and_a_killed_run_is_interrupted_and_both_resume(c
         assert json.loads(child.succeed())["steps"] >= found["steps"]
 
 
-@pytest.mark.process
 @pytest.mark.slow
-def test_a_run_of_another_process_is_seen_and_stopped(cli: Any, pairs: Path, tmp_path: Path) -> None:
-    with command_line(tmp_path, "train", pairs, *QUICK[:2], "--epochs", 900, "--batch-size", 8, "--json") as child:
+def test_a_run_of_another_program_is_seen_and_stopped(cli: Any, pairs: Path, home: Path, tiny_model: Path) -> None:
+    with studio_at(home, tiny_model) as studio:
+        run_id = studio.fine_tune.submit(TrainRequest(pairs, overrides=quick(epochs=900))).id
 
         def listed() -> Any:
-            assert child.runs, child.err.read_text()
-            runs = ok(cli("runs", "--json"))["runs"]
-            return runs[0] if runs and runs[0]["step"] >= 3 else None
+            (found,) = ok(cli("runs", "--json"))["runs"]
+            return found if found["step"] >= 3 else None
 
         found = wait_until(listed, 120)
-        assert (found["status"], found["waiting"], found["stopping"]) == ("running", 0, False)
+        assert (found["id"], found["status"], found["waiting"], found["stopping"]) == (run_id, "running", 0, False)
         assert found["bytes"] > 1000
         assert re.search(r"step [\d,]+ of [\d,]+ \(\d+%\)", cli("runs").out)
-        stopped = ok(cli("stop", found["id"], "--json"))
+        stopped = ok(cli("stop", run_id, "--json"))
         assert stopped["stopping"] or stopped["status"] == "stopped"
-        assert json.loads(child.succeed())["status"] == "stopped"
-    assert "stopped" in cli("stop", found["id"]).out
+        assert studio.runner.wait(run_id, 60)
+    assert "stopped" in cli("stop", run_id).out
     assert cli("stop", "run-0000000000").code == 2
 
 

@@ -35,7 +35,7 @@ LABELS = (GOLD > 0.5).astype(np.int64)
 
 def drawn(rows: int) -> list[np.ndarray]:
     """The first resamples, as row numbers."""
-    return [np.repeat(np.arange(rows), times.astype(int)) for block in resample_weights(rows) for times in block][:60]
+    return [np.repeat(np.arange(rows), times.astype(int)) for block in resample_weights(rows) for times in block][:20]
 
 
 def test_scores_are_judged_by_two_correlations_and_the_squared_error() -> None:

@@ -101,10 +101,6 @@ def in_batch(columns: Columns, scale: float = 20.0) -> Tensor:
     return mean(terms)
 
 
-def symmetric_in_batch(columns: Columns, scale: float = 20.0) -> Tensor:
-    return (in_batch(columns, scale) + in_batch((columns[1], columns[0]), scale)) / 2
-
-
 def naive_cosine(columns: Columns, t: Tensor, equation: str) -> Tensor:
     terms = []
     for i, (u, v) in enumerate(zip(*columns, strict=True)):

@@ -27,6 +27,12 @@ def ended(studio: Studio, run: Run) -> Run:
     return studio.fine_tune.get_run(run.id).run
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another program holds is given up after a moment."""
+    monkeypatch.setattr("sbert_studio.runs.store.SHORT", 0.1)
+
+
 def long_run(studio: Studio, path: Path) -> Run:
     """A run that would take minutes, once it has taken some steps."""
     run = studio.fine_tune.submit(TrainRequest(path, overrides=quick(epochs=400, evaluations_per_epoch=1)))
@@ -91,6 +97,7 @@ def train_for_long(home: Path, model: Path, data: Path) -> None:
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("impatient")
 def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkpoint(home: Path, tiny_model: Path, tmp_path: Path) -> None:
     with studio_at(home, tiny_model) as studio:
         data = write_pairs(tmp_path / "pairs.csv", 32)
@@ -112,6 +119,7 @@ def test_a_killed_process_leaves_an_interrupted_run_that_resumes_from_its_checkp
         assert ended(studio, dead).status == "stopped"
 
 
+@pytest.mark.usefixtures("impatient")
 def test_another_program_can_stop_a_run_under_way_and_neither_train_nor_delete_it(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
     run = long_run(studio, write_pairs(tmp_path / "pairs.csv"))
     with studio_at(studio.settings.home, tiny_model) as other:

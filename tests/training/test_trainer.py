@@ -142,6 +142,8 @@ def test_a_finished_run_that_is_resumed_says_again_how_it_ended(tmp_path: Path) 
     second = train(small_spec(), scored_pairs(), told, never, encoder=tiny_encoder(), folder=tmp_path, resume=True)
     assert second == first
     assert [type(event) for event in told] == [Finished]
+    card = (first.model / "README.md").read_text(encoding="utf-8")
+    assert all(f"{scores['score']:.4f}" in card and f"{scores['interval'][0]:.4f}" in card for scores in (first.before, first.after))
 
 
 def test_an_adapter_names_the_weights_it_was_trained_on_without_a_path_of_this_machine(tmp_path: Path) -> None:
