@@ -159,7 +159,7 @@ def to_user_error(error: BaseException, *, place: bool = False) -> StudioError |
         _is_sqlite_error(error) and "disk I/O error" in str(error)
     ):
         reason = error.strerror if isinstance(error, OSError) else error
-        what = _("{where} cannot be used: {reason}", where=where, reason=reason) if where else "a file of this machine cannot be used"
+        what = _("{where} cannot be used: {reason}", where=where, reason=reason) if where else "a file on this machine cannot be used"
         return StudioError(what, "check the path, its permissions and the free disk space")
     if is_network_error(error):
         return StudioError(_("the network failed: {first_line}", first_line=_first_line(error)), "check the connection, then try again")

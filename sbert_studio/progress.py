@@ -23,7 +23,7 @@ class StoppedError(StudioError):
     """Raised when work was cancelled."""
 
     def __init__(self) -> None:
-        super().__init__("this was stopped before it was finished")
+        super().__init__("the work was stopped before it finished")
 
 
 @contextmanager

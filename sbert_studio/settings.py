@@ -38,15 +38,15 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 class Limits:
     """Limits for visitors of a shared machine; 0 means no limit. Each can be set by a variable such as ``SBERT_STUDIO_LIMIT_ROWS``."""
 
-    rows: int = variable(0, "training rows of a run, including its first stage", min=0)
-    trainings: int = variable(0, "folds × seeds of a run", min=0)
-    epochs: int = variable(0, "epochs of a run", min=0)
-    minutes: int = variable(0, "training time of a run in minutes; it is then stopped and keeps its best model", min=0)
-    runs: int = variable(0, "queued and running runs per visitor", min=0)
-    queue: int = variable(0, "queued and running runs in total", min=0)
-    uploads_mb: int = variable(0, "daily uploads per IP address, in MiB", min=0)
-    all_uploads_mb: int = variable(0, "daily uploads in total, in MiB", min=0)
-    keep_days: int = variable(0, "days until a run is deleted (shown on the page)", min=0)
+    rows: int = variable(0, "maximum number of training rows per run, including its first stage", min=0)
+    trainings: int = variable(0, "maximum number of folds × seeds per run", min=0)
+    epochs: int = variable(0, "maximum number of epochs per run", min=0)
+    minutes: int = variable(0, "maximum training time per run, in minutes; the run is then stopped and keeps its best model", min=0)
+    runs: int = variable(0, "maximum number of queued and running runs per visitor", min=0)
+    queue: int = variable(0, "maximum number of queued and running runs in total", min=0)
+    uploads_mb: int = variable(0, "maximum daily uploads per IP address, in MiB", min=0)
+    all_uploads_mb: int = variable(0, "maximum daily uploads in total, in MiB", min=0)
+    keep_days: int = variable(0, "days until a run is deleted (the date is shown on the page)", min=0)
     runs_mb: int = variable(0, "disk space for all runs, in MiB; beyond it, the oldest are deleted after a day's notice", min=0)
 
     @classmethod
@@ -93,7 +93,7 @@ class Settings:
     default_model: str = variable(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
     multilingual_model: str | None = variable(
         None,
-        "default model for texts that are mostly not English; `SBERT_STUDIO_MODEL` is used if this is empty, or if only that is set",
+        "default model for texts that are mostly not English; `SBERT_STUDIO_MODEL` if empty, or if only that variable is set",
         shown=f"`{MULTILINGUAL_MODEL}`",
     )
     reranker: str = variable(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
@@ -113,7 +113,7 @@ class Settings:
     trusted_proxies: tuple[str, ...] = variable(
         (),
         "addresses of trusted reverse proxies, such as `127.0.0.1` or `10.0.0.0/8`; the page is then shared",
-        shown="none; on a Space its own network",
+        shown="none (on a Space: its own network)",
     )
     allowed_hosts: tuple[str, ...] = variable(
         (), "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all", shown="–"
@@ -127,7 +127,7 @@ class Settings:
 
     @property
     def shared(self) -> bool:
-        """True if the page can be reached by strangers; visitors then do not see each other's runs."""
+        """True if other people can reach the page; visitors then do not see each other's runs."""
         return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
 
     @property

@@ -277,7 +277,7 @@ BUG = None  # not an error that the user can fix
         (urllib.error.URLError(TimeoutError("timed out")), NETWORK),
         (ValueError("mmap length is greater than file size"), DAMAGED),
         (sqlite3.OperationalError("database or disk is full"), DISK),
-        (sqlite3.OperationalError("disk I/O error"), "a file of this machine cannot be used"),
+        (sqlite3.OperationalError("disk I/O error"), "a file on this machine cannot be used"),
         (Exception("No space left on device (os error 28)"), DISK),
         (ImportError("libgomp.so.1: cannot allocate memory in static TLS block"), BUG),
         (ImportError("libtorch_cpu.so: failed to map segment from shared object: Operation not permitted"), BUG),

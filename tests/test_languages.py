@@ -126,7 +126,7 @@ SENTENCES = [
         held=9,
         rarer=A,
     ),
-    join("; ", [_("the words suggest this order{confirmation}", confirmation=""), _("seed {seed}", seed=3)]),
+    join("; ", [_("the wording of the labels suggests this order{confirmation}", confirmation=""), _("seed {seed}", seed=3)]),
     describe_outcome({"score": 0.5}, {"score": 0.6, "gain_interval": [0.02, 0.16]}),
     describe_outcome({"score": 0.5}, {"score": 0.6, "sd": 0.01, "each": [0.59, 0.61]}),
     describe_outcome({"score": 0.5}, {"score": 0.6, "task": "categories", "gain_interval": [0.02, 0.16]}),

@@ -56,7 +56,7 @@ PARTS = (
         "euclidean",
         "manhattan",
         "evaluation",
-        "on a machine of your own there is no such limit",
+        "there is no such limit on your own machine",
     ),
 )
 

@@ -129,7 +129,7 @@ def classes_to_triplets(examples: Examples) -> Examples:
             pairs = zip(texts, texts[1:] + texts[:1], strict=True)
             rows += [(text, positive, next(negatives), members[text], group) for text, positive in pairs]
     if not rows:
-        raise StudioError("no class has two different texts and another class to contrast with", _HINT)
+        raise StudioError("triplets need a class with two different texts, and at least one other class", _HINT)
     return _triplet_examples(rows, with_groups=True)
 
 

@@ -67,7 +67,7 @@ def find_reversed_scores(train: Examples, dev: Examples, similar: SimilarityFunc
     of_train = _correlation(train, similar)
     if of_train is None or of_train.rho <= 0:
         return ""
-    return _("{of_dev}; that of the training file is {rho}", of_dev=of_dev.describe(), rho=f"{of_train.rho:.2f}")
+    return _("{of_dev}; in the training file it is {rho}", of_dev=of_dev.describe(), rho=f"{of_train.rho:.2f}")
 
 
 def _correlation(examples: Examples, similar: SimilarityFunction) -> RankCorrelation | None:
@@ -84,7 +84,7 @@ def _without_questions(reading: InferredSchema, train: Roles, similar: Similarit
         names = ", ".join(name for name in (*train.texts, train.target) if name)
         raise StudioError(
             _("its columns are ambiguous ({text} {why})", text=questions[0].text, why=questions[0].why),
-            "reverse its scores, so that the highest are the most similar, or do not use the file"
+            "reverse its scores so that the highest mean most similar, or do not use the file"
             if questions[0].name == "scale"
             else _("rename its columns to those of the training file ({names}), or do not use the file", names=names),
         )
@@ -153,7 +153,7 @@ def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
         rows = tuple(table.lines[off_scale].tolist())
         raise StudioError(
             _(
-                "{rows} of {table} have a score off the training file's scale {least}–{most}, such as {scores}",
+                "{rows} of {table} have a score outside the training file's scale {least}–{most}, such as {scores}",
                 rows=count(len(rows), "row"),
                 table=f"{len(table):,}",
                 least=f"{least:g}",
@@ -170,7 +170,7 @@ def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
         )
     ends = (high, low) if train.low > train.high else (low, high)
     message = _(
-        "the scores are on the scale {low}–{high}, those of the training file on {least}–{most}; each file is rescaled separately",
+        "the scores are on the scale {low}–{high}, but those of the training file are on {least}–{most}; each file is rescaled separately",
         low=f"{low:g}",
         high=f"{high:g}",
         least=f"{least:g}",

@@ -174,8 +174,8 @@ class _Builder:
         names, unknown = ", ".join(roles.labels[:6]), (classes < 0) & ~blank & ~unlabelled
         self._skip(
             unknown,
-            lambda rows: _("{rows} whose {what} is none of {names}, skipped", rows=rows, what=what, names=names),
-            _("the {what} is none of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
+            lambda rows: _("{rows} whose {what} is not one of {names}, skipped", rows=rows, what=what, names=names),
+            _("the {what} is not one of {names}, such as {first_cells}", what=what, names=names, first_cells=_first_cells(cells, unknown)),
         )
         return classes
 
@@ -197,7 +197,7 @@ class _Builder:
         if rounded.any():
             rows = tuple(self._table.lines[rounded].tolist())
             message = _(
-                "{rows} with a score rounded off the scale {least}–{most}, clipped to it",
+                "{rows} with a score just outside {least}–{most} because of rounding, clipped to the scale",
                 rows=count(len(rows), "row"),
                 least=f"{least:g}",
                 most=f"{most:g}",

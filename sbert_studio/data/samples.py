@@ -69,7 +69,7 @@ def sample_texts(language: str) -> SampleTexts:
     """Return the example texts in a language, or in English if there are none."""
     path = ASSETS / "samples" / "examples.json"
     if not path.is_file():
-        raise StudioError("the example texts of the page are not installed", "install the program again")
+        raise StudioError("the example texts of the page are not installed", "reinstall the program")
     by_language = json.loads(path.read_text(encoding="utf-8"))
     texts = by_language.get(language, by_language["en"])
     return SampleTexts(texts["first"], texts["second"], tuple(texts["several"]), texts["query"])

@@ -79,8 +79,8 @@ def _read_nli_file(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, li
             record = json.loads(line)
             cells = [record[name] for name in columns]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            problem = _("is no JSON object with {columns}", columns=", ".join(columns))
-            raise malformed(path, number, problem, "download the file again; it may be cut off") from error
+            problem = _("is not a JSON object with {columns}", columns=", ".join(columns))
+            raise malformed(path, number, problem, "download the file again; it may be truncated") from error
         yield number, [str(cell).strip() for cell in cells]
 
 

@@ -224,7 +224,7 @@ def _nothing_found(suites: Sequence[Suite], search: SuiteSearch) -> StudioError:
         _(
             "no file of {names} was found in {where}{missing_split}",
             names=names,
-            where=where or "the given files",
+            where=where or "the specified files",
             missing_split=_missing_split(suites, search),
         ),
         _(

@@ -58,7 +58,7 @@ def text_lines(path: Path, codec: str = "utf-8-sig") -> Iterator[tuple[int, str]
                 yield number, line.rstrip("\r\n").replace("\0", "")
     except UnicodeDecodeError as error:
         hint = "download the file again, or convert it to UTF-8"
-        raise malformed(path, number + 1, "or a line soon after it contains bytes that are not UTF-8", hint) from error
+        raise malformed(path, number + 1, "or one of the lines after it, contains bytes that are not UTF-8", hint) from error
     except FileNotFoundError:
         raise missing_file(path) from None
     except OSError as error:

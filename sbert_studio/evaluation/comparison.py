@@ -66,7 +66,7 @@ class Comparison(JsonResult):
     def description(self) -> str:
         """The result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
         if self.interval is None:
-            return "too few rows of one kind to distinguish a difference from chance"
+            return "too few rows of one class to distinguish a difference from chance"
         return "no difference beyond chance" if self.better is None else _("better beyond chance: {better}", better=self.better)
 
 

@@ -37,7 +37,7 @@ def describe_score(scores: Mapping[str, Any]) -> str:
 
 
 def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
-    """Describe an accuracy as natural frequencies (``of 100 new texts it now puts 91 in the right category instead of 85``); else ""."""
+    """Describe an accuracy as natural frequencies (``it now assigns 91 of 100 new texts to the right category instead of 85``); else ""."""
     after, describe = scores.get("score"), _FREQUENCIES.get(str(scores.get("task")))
     if describe is None or after is None:
         return ""
@@ -48,18 +48,18 @@ def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | Non
 
 def _describe_categories(of: str, right: str, then: str | None) -> str:
     if then is None:
-        return _("of {of} new texts it puts {right} in the right category", of=of, right=right)
+        return _("it assigns {right} of {of} new texts to the right category", of=of, right=right)
     if then == right:
-        return _("of {of} new texts it puts {right} in the right category, as before", of=of, right=right)
-    return _("of {of} new texts it now puts {right} in the right category instead of {then}", of=of, right=right, then=then)
+        return _("it assigns {right} of {of} new texts to the right category, as before", of=of, right=right)
+    return _("it now assigns {right} of {of} new texts to the right category instead of {then}", of=of, right=right, then=then)
 
 
 def _describe_triplets(of: str, right: str, then: str | None) -> str:
     if then is None:
-        return _("of {of} new triplets it gets {right} right", of=of, right=right)
+        return _("it gets {right} of {of} new triplets right", of=of, right=right)
     if then == right:
-        return _("of {of} new triplets it gets {right} right, as before", of=of, right=right)
-    return _("of {of} new triplets it now gets {right} right instead of {then}", of=of, right=right, then=then)
+        return _("it gets {right} of {of} new triplets right, as before", of=of, right=right)
+    return _("it now gets {right} of {of} new triplets right instead of {then}", of=of, right=right, then=then)
 
 
 # Tasks whose score is a share of correct rows.
@@ -182,13 +182,13 @@ def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> s
 
 
 def describe_tradeoff(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the change on held-out rows and on general pairs in points: ``yours +6.1, general −0.4``; empty if not measured."""
+    """Describe the change on held-out rows and on general pairs in points: ``your data +6.1, general −0.4``; empty if not measured."""
     scores = after.get("kept", after)
     then, now = before.get("general") or {}, scores.get("general") or {}
     if "score" not in before or "score" not in after or "score" not in then or "score" not in now:
         return ""
     return _(
-        "yours {points}, general {points2}",
+        "your data {points}, general {points2}",
         points=format_points(after["score"] - before["score"]),
         points2=format_points(now["score"] - then["score"]),
     )
@@ -229,8 +229,8 @@ def _describe_measured_gain(gain: str, after: Mapping[str, Any], bounds: Sequenc
     if "sd" in after:
         trainings, sd = len(after["each"]), f"{after['sd']:.{digits}f}"
         if "chosen" in (after.get("kept") or after):  # the owner has set another strength since
-            return _("gain {gain}, mean of {n} trainings, as they ended, that differ by ± {sd}", gain=gain, n=trainings, sd=sd)
-        return _("gain {gain}, mean of {n} trainings that differ by ± {sd}", gain=gain, n=trainings, sd=sd)
+            return _("gain {gain}, mean of {n} training runs at their original strength (± {sd})", gain=gain, n=trainings, sd=sd)
+        return _("gain {gain}, mean of {n} training runs (± {sd})", gain=gain, n=trainings, sd=sd)
     if len(bounds) == 2:
         return _("gain {gain}, between {low} and {high}", gain=gain, low=bounds[0], high=bounds[1])
     return _("gain {gain}", gain=gain)

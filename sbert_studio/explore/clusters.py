@@ -75,7 +75,7 @@ def hdbscan(points: np.ndarray, min_size: int) -> np.ndarray:
 def _require_linkage_size(rows: int) -> None:
     if rows > _LINKAGE_ROWS:
         raise StudioError(
-            _("agglomerative clustering compares every pair of texts, too many for {rows} texts", rows=f"{rows:,}"),
+            _("agglomerative clustering compares every pair of texts, which is too slow for {rows} texts", rows=f"{rows:,}"),
             _("choose hdbscan or kmeans, or a corpus of at most {linkage_rows} texts", linkage_rows=f"{_LINKAGE_ROWS:,}"),
         )
 
@@ -184,8 +184,8 @@ class ClusterParams(KeyedSettings):
 
     method: str = setting(
         "auto",
-        "auto finds distinct topics; hdbscan finds dense clusters and leaves many outliers; kmeans makes a given number; "
-        "agglomerative merges similar texts",
+        "auto finds distinct topics; hdbscan finds dense clusters and leaves many outliers; kmeans creates a "
+        "given number of clusters; agglomerative merges similar texts",
         choices=_METHODS,
     )
     count: int = setting(0, "number of clusters; 0 lets the method choose", min=0, max=MAX_CLUSTERS, step=1)

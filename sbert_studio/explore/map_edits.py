@@ -107,7 +107,7 @@ class RenameEdit:
         return replace(now, names={**now.names, self.cluster: self.name})
 
     def describe(self) -> str:
-        return _("A cluster renamed to “{name}”", name=self.name)
+        return _("Cluster renamed to “{name}”", name=self.name)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class SplitEdit:
         return replace(now, ids=ids, names=names)
 
     def describe(self) -> str:
-        return _("A cluster split in {parts}", parts=len(self.parts))
+        return _("Cluster split into {parts}", parts=len(self.parts))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class AssignEdit:
 
     def apply(self, now: MapState) -> MapState:
         if len(self.rows) != len(self.clusters) or not set(self.clusters) <= set(now.ids[now.ids >= 0].tolist()):
-            raise StudioError("this cluster no longer exists", "choose one of the legend")
+            raise StudioError("this cluster no longer exists", "choose one from the legend")
         rows = np.asarray(self.rows)
         if (now.ids[rows] >= 0).any():
             raise StudioError("some of these texts have a cluster", "assign those without one")
@@ -202,7 +202,7 @@ class RemoveEdit:
         removed = now.removed.copy()
         removed[list(self.rows)] = True
         if removed.all():
-            raise StudioError("no text would be left", "choose fewer to remove")
+            raise StudioError("no texts would be left", "choose fewer to remove")
         return replace(now, removed=removed)
 
     def describe(self) -> str:
@@ -260,7 +260,7 @@ def clean_name(name: str) -> str:
     short = " ".join(_CONTROLS.sub("", " ".join(name.split())).split())
     seen = any(letter.isprintable() and letter != " " for letter in short)
     if not seen or len(short) > MAX_NAME_LENGTH:
-        raise StudioError("a name has 1 to 80 visible characters", "type a shorter one" if seen else "type one")
+        raise StudioError("a name must have 1 to 80 visible characters", "type a shorter one" if seen else "type one")
     return short
 
 

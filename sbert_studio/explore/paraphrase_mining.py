@@ -330,7 +330,7 @@ def paraphrase_mining_by(vectors: np.ndarray, name: str, top: int = 10, progress
     if len(vectors) > MAX_ROWS_BY_SIMILARITY:
         raise StudioError(
             _(
-                "the model uses {titles}, with which mining pairs of {vectors} texts would take too long",
+                "the model uses {titles}, and mining pairs of {vectors} texts with it would take too long",
                 titles=TITLES[name],
                 vectors=f"{len(vectors):,}",
             ),

@@ -226,7 +226,7 @@ LAYOUTS = ("studio", "umap-learn")
 class ProjectionParams(KeyedSettings):
     """Projection parameters, validated against their bounds."""
 
-    dimensions: int = setting(2, "2 draws a flat map, 3 a cloud that can be rotated", min=2, max=3, step=1)
+    dimensions: int = setting(2, "2 draws a flat map; 3 draws a point cloud that can be rotated", min=2, max=3, step=1)
     n_neighbors: int = setting(15, "few neighbors show local detail, many the global structure", min=2, max=200, step=1)
     min_dist: float = setting(
         0.1, "minimum distance of points on the map; small values pack similar texts tightly", min=0.0, max=0.99, step=0.01

@@ -19,7 +19,7 @@ class CosineCoSENTLoss(Loss):
     """w · mean (cos(u, v) − t)² + CoSENT with λ: regression fixes the scale of the cosines, CoSENT sharpens their order."""
 
     title = "Cosine regression + CoSENT"
-    summary = "Fits the scores and their order at once; the strongest here on a few thousand scored pairs."
+    summary = "Fits the scores and their order at once; the best in our measurements on a few thousand scored pairs."
     source = "Reimers & Gurevych 2019, Su 2022"
     kinds: tuple[Kind, ...] = ("scored_pairs", "labelled_pairs")
     whole_batch = True
@@ -68,7 +68,7 @@ class NaiveCosineLoss(Loss):
     """
 
     title = "Naive cosine"
-    summary = "Pulls cosines straight to 1 and to -1, to 0 or below a threshold; for comparison with CoSENT."
+    summary = "Pulls cosines directly to 1, and to -1, 0 or below a threshold; for comparison with CoSENT."
     source = "Su 2022, equations 1 to 3"
     kinds: tuple[Kind, ...] = ("labelled_pairs", "scored_pairs")
 

@@ -23,7 +23,7 @@ class MultipleNegativesRankingLoss(Loss):
     """
 
     title = "In-batch negatives"
-    summary = "Each anchor should rank its own positive first among those of the whole batch; for pairs and triplets without scores."
+    summary = "Trains each anchor to rank its own positive first among all positives of the batch; for pairs and triplets without scores."
     source = "Henderson et al. 2017"
     kinds: tuple[Kind, ...] = ("positive_pairs", "triplets")
     in_batch = True

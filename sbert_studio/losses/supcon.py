@@ -97,7 +97,7 @@ class PrototypeSupConLoss(SupConLoss):
     def __init__(self, params: Any = None, dim: int = 0, labels: int = 0) -> None:
         super().__init__(params, dim, labels)
         if labels < 2:
-            raise StudioError("prototypes need at least two different categories", "choose the column of categories")
+            raise StudioError("prototypes need at least two different categories", "choose the category column")
         self.prototypes = nn.Parameter(torch.randn(labels, dim))
 
     @property

@@ -24,7 +24,7 @@ class BatchHardTripletLoss(CategoryLoss):
     """
 
     title = "Batch-hard triplets"
-    summary = "Pulls each text nearer to the farthest text of its category than to the nearest of another category in the batch."
+    summary = "Pulls each text closer to the farthest text of its category than to the nearest text of another category in the batch."
     source = "Hermans et al. 2017, equation 5"
 
     @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class TripletLoss(Loss):
     """
 
     title = "Triplet"
-    summary = "Pulls the positive nearer to the anchor than each negative by a margin."
+    summary = "Pulls the positive closer to the anchor than each negative, by a margin."
     source = "Reimers & Gurevych 2019, section 3"
     kinds: tuple[Kind, ...] = ("triplets",)
     needs_targets = False

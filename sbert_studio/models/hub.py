@@ -132,7 +132,7 @@ class Hub:
         if self._max_bytes and listing.bytes > self._max_bytes:
             raise StudioError(
                 _(
-                    "the model {hub_id} has {bytes} MiB; the maximum is {limit} MiB here",
+                    "the size of the model {hub_id} is {bytes} MiB; the maximum here is {limit} MiB",
                     hub_id=hub_id,
                     bytes=f"{listing.bytes / _MIB:,.0f}",
                     limit=limit,

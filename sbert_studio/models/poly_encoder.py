@@ -177,7 +177,7 @@ class PolyEncoder(Trainable, PairScorer):
         if len(self.encoder.pooling.modes) > 1:
             raise StudioError(
                 _(
-                    "the model pools by {mode}, so its token vectors are narrower than its text vectors",
+                    "the model uses {mode} pooling, so its token vectors are narrower than its text vectors",
                     mode=self.encoder.pooling.mode,
                 ),
                 "choose one pooling, such as pooling=mean",

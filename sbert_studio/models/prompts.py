@@ -95,7 +95,7 @@ def parse_prompts(setting: str) -> tuple[dict[str, str], str]:
     if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
         example = '{"query": "query: ", "document": "passage: "}'
         raise StudioError(
-            _("the prompts {setting} are not a JSON object of texts", setting=repr(setting[:60])),
+            _("the prompts {setting} are not a JSON object with string values", setting=repr(setting[:60])),
             _("write them as {example}", example=example),
         )
     return found, found.get(_DEFAULT, "")

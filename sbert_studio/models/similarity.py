@@ -22,8 +22,8 @@ def score_note(model: str, name: str) -> tuple[str, ...]:
     if name == "cosine":
         return ()
     if name == "dot":
-        return (_("{model} uses the dot product, which is the score.", model=model),)
-    return (_("{model} uses {titles}, which is the score, negated.", model=model, titles=TITLES[name]),)
+        return (_("{model} uses the dot product as the score.", model=model),)
+    return (_("{model} uses {titles}; the score is the negated distance.", model=model, titles=TITLES[name]),)
 
 
 def pair_similarity_note(model: str, name: str) -> tuple[str, ...]:

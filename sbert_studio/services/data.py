@@ -97,7 +97,7 @@ class DataService(Service):
     def _read_benchmark(self, benchmark: FoundDataset) -> Table:
         limit, size = self.settings.max_upload_mb, sum(file.stat().st_size for file in benchmark.files if file.is_file())
         if size > limit << 20:
-            what = _("the files of {title} are larger than {limit} MiB, which is the maximum", title=benchmark.title, limit=f"{limit:,}")
+            what = _("the files of {title} exceed the maximum of {limit} MiB", title=benchmark.title, limit=f"{limit:,}")
             raise StudioError(what, "use smaller files")
         return benchmark.table
 

@@ -225,7 +225,7 @@ class EvaluationService(Service):
                 skipped.append(SkippedFile(name, error.message))
         if not files:
             raise StudioError(
-                _("no table of the folder can be used for evaluation: {file}: {why}", file=skipped[0].file, why=skipped[0].why),
+                _("no table in the folder can be used for evaluation: {file}: {why}", file=skipped[0].file, why=skipped[0].why),
                 "use pairs with a score or a label, triplets, or texts with a label",
             )
         return files, tuple(skipped)
@@ -322,7 +322,7 @@ def _test_part(split: RowSplit) -> tuple[Table, tuple[str, ...]]:
     if rows in (0, total):
         return split.table, ()
     values = {"rows": f"{rows:,}", "total": f"{total:,}", "part": "test" if part == "test" else "validation", "column": repr(split.column)}
-    return split.select(part), (_("only the {part} rows by the column {column} are evaluated: {rows} of {total}", **values),)
+    return split.select(part), (_("only the {part} rows according to the column {column} are evaluated: {rows} of {total}", **values),)
 
 
 def _infer_roles(
@@ -347,7 +347,9 @@ def _infer_roles(
     questions = [one for one in reading.questions if not (of_texts and one.name == "kind")]
     if questions and not overrides.as_read:
         raise OpenQuestionsError.of_file(table.name, questions)
-    notes = [_("read as it stands, though uncertain: {doubt}", doubt=join(" ", filter(None, (one.text, one.why)))) for one in questions]
+    notes = [
+        _("accepted as detected, although uncertain: {doubt}", doubt=join(" ", filter(None, (one.text, one.why)))) for one in questions
+    ]
     return reading.roles, notes
 
 

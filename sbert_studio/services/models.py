@@ -139,7 +139,7 @@ def _repository_name(repository: str) -> str:
 _HUB_ERRORS = {
     401: ("the Hub does not recognize your token", "sign in again"),
     403: ("you have no permission to write to {repository} on the Hub", "use a name in your own account, or sign in with write permission"),
-    404: ("there is no repository {repository} on the Hub with write access for you", "use a name in your own account"),
+    404: ("there is no repository {repository} on the Hub that you can write to", "use a name in your own account"),
     409: ("{repository} already exists and is not a model", "use another name"),
 }
 

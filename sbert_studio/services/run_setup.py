@@ -32,7 +32,7 @@ ACCEPT_ALARM = "accept_alarm"
 _RESTART_FILE = "background.json"
 _MAX_RESTARTS = 3
 _GIVEN_UP = _(
-    "the program ended each of the {max_restarts} times that it resumed this run; resume it manually to try again",
+    "the program ended each of the {max_restarts} times it resumed this run; resume the run manually to try again",
     max_restarts=_MAX_RESTARTS,
 )
 _TOKEN_DIGITS = 40
@@ -59,7 +59,7 @@ def require_within_limits(limits: Limits, run: Run, runs: Sequence[Run], elsewhe
     for value, limit, unit, hint in checks:
         if limit and value > limit:
             raise StudioError(
-                _("this run has {value} {unit}; the maximum is {limit} here", value=f"{value:,g}", unit=unit, limit=f"{limit:,}"),
+                _("this run has {value} {unit}; the maximum here is {limit}", value=f"{value:,g}", unit=unit, limit=f"{limit:,}"),
                 _("{hint}; {elsewhere}", hint=hint, elsewhere=elsewhere),
             )
     require_free_slot(limits, run.owner, runs, elsewhere)
@@ -194,7 +194,7 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
     if request is None:
         return
     if request.choices:
-        raise StudioError(_("the run {id} was started with other columns", id=run.id), "a resumed run keeps its columns; omit them")
+        raise StudioError(_("the run {id} was started with different columns", id=run.id), "a resumed run keeps its columns; omit them")
     if request.name is not None and request.name != run.name:
         raise StudioError(
             _("the run {id} is called {name}, not {name2}", id=run.id, name=repr(run.name), name2=repr(request.name)),
@@ -258,7 +258,7 @@ def _require_same_file(run: Run, stored: Mapping[str, Any] | None, path: Any, wh
         )
     if digest_file(existing_file(path)) != stored["sha256"]:
         raise StudioError(
-            _("the run {id} was started with another file, {name}", id=run.id, name=stored["name"]),
+            _("the run {id} was started with a different file, {name}", id=run.id, name=stored["name"]),
             _("omit {what}, or start a new run with it", what=what),
         )
 

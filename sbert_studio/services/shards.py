@@ -99,7 +99,9 @@ class ShardService(Service):
 
         source, folder = existing_path(path), JobFolder(out)
         if source is not None and source.is_dir() and folder.path.is_relative_to(source.resolve()):
-            raise StudioError(_("{name} would be inside the input folder", name=folder.path.name), "specify a folder outside of them")
+            raise StudioError(
+                _("{name} would be inside the input folder", name=folder.path.name), "specify a folder outside the input folder"
+            )
         sources, column, id_column = self._sources(path, folder.path, encoding)
         text, ids = choose_columns(sources, column, id_column)
         name = encoding.model or self.settings.default_model
@@ -264,7 +266,7 @@ class ShardService(Service):
         recall = index.recall(k) if index else None
         notes = (*score_note(encoder.name, measure), *prompt_mismatch_notes(job_model, encoder, "document"))
         if recall is not None:
-            notes += (_("Approximate: of the nearest rows {recall} are found, measured on rows of this folder.", recall=f"{recall:.1%}"),)
+            notes += (_("Approximate: {recall} of the nearest rows are found, measured on rows of this folder.", recall=f"{recall:.1%}"),)
         return SearchResult(hits, milliseconds, RowReport(len(vectors), len(vectors)), notes, recall, measure, encoder.name)
 
     def _index(self, path: Path, progress: Progress | None) -> ShardIndex:

@@ -69,7 +69,7 @@ class SimilarityService(Service):
         table = self._data.read_table(path)
         roles = infer_roles(table)
         if len(roles.texts) < 2:
-            raise StudioError("this file has one column of texts, but pairs need two", "put the two texts of a pair into two columns")
+            raise StudioError("this file has only one text column, but pairs need two", "put the two texts of a pair into two columns")
         examples, findings = build_examples(table, Roles("positive_pairs", roles.texts[:2]))
         lefts, rights = examples.texts[:2]
         encoder = self._languages.load(model)
@@ -189,7 +189,7 @@ class SimilarityService(Service):
             )
         found = align_words(left, right)
         if found is None:
-            raise StudioError("a text has no known word", "use other words, or another model")
+            raise StudioError("a text contains no known words", "use other words, or another model")
         return found
 
     def suggest_pairs(

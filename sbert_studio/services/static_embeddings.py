@@ -260,7 +260,7 @@ class StaticEmbeddingService(Service):
         limit = self.settings.limits.rows
         if limit and len(texts) > limit:
             raise StudioError(
-                _("there are {texts} texts; the maximum is {limit} here", texts=f"{len(texts):,}", limit=f"{limit:,}"),
+                _("there are {texts} texts; the maximum here is {limit}", texts=f"{len(texts):,}", limit=f"{limit:,}"),
                 "use fewer texts; there is no limit on your own machine",
             )
         return table.name, texts

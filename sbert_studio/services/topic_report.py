@@ -135,7 +135,7 @@ def make_topic_report(view: MapView, corpus: Corpus) -> TopicReport:
         if 1 < len(values) <= MAX_CATEGORIES and len(values) < sum(bool(cell.strip()) for cell in cells):
             categories.append(_categories(column, cells, places, len(order)))
         elif column in corpus.category_columns():
-            template = "The column {column} is left out: it has {values} values, and tables show at most {most}."
+            template = "The column {column} is omitted: it has {values} values, and tables show at most {most}."
             notes.append(_(template, column=repr(column), values=f"{len(values):,}", most=MAX_CATEGORIES))
     return TopicReport(
         corpus.name,
@@ -233,14 +233,14 @@ def _timeline(column: str, dates: DateColumn, places: np.ndarray, count: int) ->
 def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
     if dates.order:
         yield _(
-            "The dates of the column {column} are read as {order}/year; no cell shows which order is meant.",
+            "Dates in the column {column} are read as {order}/year; no cell shows which order is correct.",
             column=repr(column),
             order=dates.order,
         )
     if dates.unreadable:
         yield ngettext(
-            "In the column {column}, {n} cell is no date and is not counted.",
-            "In the column {column}, {n} cells are no dates and are not counted.",
+            "In the column {column}, {n} cell is not a date and is not counted.",
+            "In the column {column}, {n} cells are not dates and are not counted.",
             dates.unreadable,
             column=repr(column),
         )

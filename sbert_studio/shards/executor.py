@@ -47,7 +47,7 @@ class ExecutionOptions:
 
     def __post_init__(self) -> None:
         if self.engine == "local" and self.address:
-            raise StudioError("--address goes with an engine of several machines", "add --engine ray, or omit it")
+            raise StudioError("--address requires a distributed engine", "add --engine ray, or omit --address")
 
 
 @dataclass(frozen=True)

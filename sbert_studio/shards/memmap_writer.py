@@ -82,8 +82,8 @@ class VectorFileSpec:
         if self.precision != other.precision:
             return _("in {precision}, not {precision2}", precision=other.precision, precision2=self.precision)
         if self.model != other.model:
-            return "with another model"
-        return "" if self == other else "from other rows"
+            return "with a different model"
+        return "" if self == other else "from different rows"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,9 @@ class _PartialFile:
             yield file
 
     def _busy(self) -> StudioError:
-        return StudioError(_("{name} is being written by another program", name=self.path.name), "wait for it, or specify another file")
+        return StudioError(
+            _("{name} is being written by another program", name=self.path.name), "wait until it has finished, or specify another file"
+        )
 
     def resume(self, file: BinaryIO) -> tuple[int, str]:
         """Return the number of valid rows, and the reason if other rows cannot be used."""
@@ -143,7 +145,7 @@ class _PartialFile:
         except FileNotFoundError:
             return 0, _("and ended before its first {block} rows were written", block=f"{self.spec.block:,}") if self._existed else ""
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-            return 0, "by another version of this program"
+            return 0, "by a different version of this program"
         if difference := self.spec.difference(known):
             return 0, difference
         if (

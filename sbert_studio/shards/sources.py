@@ -188,7 +188,7 @@ def choose_columns(sources: Sequence[SourceFile], text: str | None, ids: str | N
         if given is not None and given not in kinds:
             raise _no_column(name, given, list(kinds))
     if text is not None and kinds[text] != "text":
-        raise StudioError(_("the column {text} of {name} contains no texts", text=repr(text), name=name), "specify a column of texts")
+        raise StudioError(_("the column {text} of {name} contains no texts", text=repr(text), name=name), "specify a text column")
     if ids is not None and kinds[ids] == "nested":
         raise StudioError(
             _("the column {ids} of {name} contains no ids", ids=repr(ids), name=name), "specify a column of numbers or short texts"

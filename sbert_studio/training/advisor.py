@@ -125,7 +125,7 @@ class _Advisor:
             better = multilingual or MULTILINGUAL_HUB_ID
             self.reasons.append(
                 _(
-                    "Most texts are in {script} script, which {name} barely supports: {better} would be a far better start.",
+                    "Most texts are in {script} script, which {name} barely supports: {better} would be a far better starting point.",
                     script=script,
                     name=self.name,
                     better=better,
@@ -160,7 +160,7 @@ class _Advisor:
             ),
             "cosent": "the labels order pairs by similarity, which CoSENT learns",
             "softmax": "the labels have no order: a classifier on (u, v, |u−v|) learns them",
-            "in_batch": "there are no scores: each text should find its own partner among those of the whole batch",
+            "in_batch": "there are no scores: each text should find its own match in the whole batch",
             "supcon+prototypes": _(
                 "texts in the same category (of {labels}) should be close together, and far from the others", labels=labels
             ),
@@ -187,7 +187,7 @@ class _Advisor:
             self._set(
                 "method",
                 "full",
-                _("Method full: {size} are few enough for training all of them, which is at least as good as adapters.", size=size),
+                _("Method full: {size} are few enough to train all of them, which is at least as good as adapters.", size=size),
             )
 
     def _batch_size(self) -> None:
@@ -219,10 +219,10 @@ class _Advisor:
             rate, why = (5e-5, "a small model with a new head tolerates a higher rate") if small else (2e-5, "the usual rate for BERT")
         elif self.examples.kind == "labelled_texts":
             rate = 2e-4 if small else 4e-5
-            why = "the highest of the rates that we tried on small models gained most, and blending preserves what the model knew"
+            why = "the highest rate that we tried on small models gained the most, and blending preserves what the model knew"
         elif self.rows <= SMALL and self.scored:
             rate = 1e-4 if small else 4e-5
-            why = "few rows, seen a few times: a high rate learns most from them, and blending preserves what the model knew"
+            why = "with few rows seen only a few times, a high rate learns the most, and blending preserves what the model knew"
         elif self.rows <= SMALL:
             rate, why = 2e-5, "with few rows, a low rate preserves what the model knows"
         elif self.values["loss"] == "simcse":
@@ -256,7 +256,7 @@ class _Advisor:
                 else _("at a high rate this is enough")
             )
         else:
-            why = "the best of these is kept" if epochs > 1 else "there are rows enough for one pass"
+            why = "the best of these is kept" if epochs > 1 else "there are enough rows for a single pass"
         shown = f"{epochs:g}"
         self._set(
             "epochs",

@@ -409,5 +409,5 @@ def _reasons(rows: int, folds: int) -> list[str]:
         )
     ]
     if folds < default_fold_count(rows):
-        found.append("These are fewer folds than usual, so that each contains rows of both labels.")
+        found.append("Fewer folds than usual are used, so that each contains rows of both labels.")
     return found

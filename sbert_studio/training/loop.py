@@ -304,6 +304,6 @@ def initial_state(checkpoints: Checkpoints, identity: str, micro_batch: int, res
     state = read_state(path)
     if state.identity != identity:
         raise StudioError(
-            "the checkpoint belongs to a run with other settings or other data", "start a new run, or resume with the same ones"
+            "the checkpoint belongs to a run with different settings or data", "start a new run, or resume with the same settings and data"
         )
     return state

@@ -147,7 +147,9 @@ def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
                 return found
     if refused is not None and not found:
         raise refused
-    raise StudioError("one label is so rare that no two folds can have rows of both", "add rows with it, or choose judge=split")
+    raise StudioError(
+        "one label is so rare that no two folds can contain rows of both labels", "add rows with that label, or choose judge=split"
+    )
 
 
 def _started_with_split(folder: Path) -> bool:

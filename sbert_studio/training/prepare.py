@@ -157,7 +157,7 @@ def _build_loss(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss
     if spec.widths:
         is_cross = spec.architecture == "cross"
         reason = "a cross-encoder has no vectors to shorten" if is_cross else "a poly-encoder compares its vectors in full"
-        raise StudioError(reason, "leave matryoshka out")
+        raise StudioError(reason, "omit matryoshka")
     if spec.architecture == "poly":
         return build_poly_encoder_loss(spec.loss, spec.loss_params, dim=encoder.dim, codes=spec.codes, labels=labels)
     loss_fn = build_cross_encoder_loss(spec.loss, spec.loss_params, labels=labels, head=spec.head)

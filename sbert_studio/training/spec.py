@@ -72,7 +72,7 @@ class TrainSpec(BaseModel):
         "linear", "Scoring head of a cross-encoder: one linear layer, or 512 units with ReLU before it.", choices=("linear", "mlp")
     )
     method: str = setting("full", "Train all weights, or small low-rank adapters added to them.", choices=("full", "lora"))
-    epochs: float = setting(DEFAULT_EPOCHS, "How often each row is seen.", min=0.01, max=1000, step=0.5)
+    epochs: float = setting(DEFAULT_EPOCHS, "Number of passes over the training rows.", min=0.01, max=1000, step=0.5)
     soup: int = setting(
         1,
         "Number of runs from the same weights, with the rows in different orders, whose weights are averaged.",
@@ -87,7 +87,7 @@ class TrainSpec(BaseModel):
     max_grad_norm: float = setting(1.0, "Gradients with a larger norm are clipped to this value; 0: no clipping.", min=0, max=1e6, step=0.1)
     seed: int = setting(12, "Determines the split, the order of rows and dropout.", min=0, max=2**31 - 1, step=1)
     precision: str = setting(
-        "auto", "Precision of the forward pass; auto is bfloat16 if the device is fast at it.", choices=("auto", "float32", "bfloat16")
+        "auto", "Precision of the forward pass; auto uses bfloat16 if the device computes it fast.", choices=("auto", "float32", "bfloat16")
     )
     max_length: int = setting(
         0, "Maximum text length in tokens; longer texts are truncated. 0: the model's own.", min=0, max=131072, step=1
@@ -100,8 +100,9 @@ class TrainSpec(BaseModel):
     lora_dropout: float = setting(0.05, "Dropout on the adapters' input.", min=0, max=0.95, step=0.01)
     prompt: str = setting(
         "",
-        "Text prepended to every text, none, or a JSON object of prompts by name (query, document, default), saved "
-        "with the model; empty uses the model's own prompt for queries, documents or comparisons in each column.",
+        "Text to prepend to every text, none for no prompt, or a JSON object of prompts by name (query, "
+        "document, default), saved with the model; if empty, each column uses the model's own prompt for "
+        "queries, documents or comparisons.",
     )
     pooling: str = setting(
         "",
@@ -233,14 +234,14 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
     elif architecture == "poly" and name == "softmax":
         raise StudioError(
             _("the labels {labels} have no order for the score of a poly-encoder", labels=", ".join(labels[:6])),
-            "choose the architecture cross, which learns classes, or specify the order of the labels",
+            "choose the architecture cross, which predicts classes, or specify the order of the labels",
         )
     if name not in losses_of(architecture):
         scored = "choose the architecture siamese, or give each pair a score or a label"
         hint = scored if architecture == "cross" else "choose the architecture siamese"
         raise StudioError(
             _(
-                "a {architecture}-encoder learns from {kinds}, not from {kind}",
+                "a {architecture}-encoder can be trained on {kinds}, not on {kind}",
                 architecture=architecture,
                 kinds=_SUPPORTED_KINDS[architecture],
                 kind=kind.replace("_", " "),
@@ -253,7 +254,7 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
 def describe_supported_kinds(architecture: str) -> str:
     """Return a sentence with the kinds of examples that an architecture supports."""
     return (
-        _("a {architecture}-encoder learns from {kinds}", architecture=architecture, kinds=_SUPPORTED_KINDS[architecture])
+        _("a {architecture}-encoder can be trained on {kinds}", architecture=architecture, kinds=_SUPPORTED_KINDS[architecture])
         if architecture in _SUPPORTED_KINDS
         else "choose another kind of examples"
     )
@@ -269,7 +270,7 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
     if kind not in known[spec.loss].kinds:
         fitting = ", ".join(name for name in known if kind in known[name].kinds)
         raise StudioError(
-            _("the loss {loss} does not learn from {kind}", loss=spec.loss, kind=kind.replace("_", " ")),
+            _("the loss {loss} cannot be trained on {kind}", loss=spec.loss, kind=kind.replace("_", " ")),
             _("choose one of {fitting}", fitting=fitting) if fitting else describe_supported_kinds(spec.architecture),
         )
 

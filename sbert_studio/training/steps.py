@@ -179,7 +179,7 @@ class GradientSteps:
                 raise StudioError("there is not enough memory for a single row", "choose a smaller max_length, LoRA, or a smaller model")
             self.micro_batch = (min(self.micro_batch, len(batch)) + 1) // 2
             notice = _(
-                "memory ran out at step {step}; from now on, {micro_batch} rows are computed at a time, with the same result",
+                "memory ran out at step {step}; from now on, {micro_batch} rows are processed at a time, with the same result",
                 step=step + 1,
                 micro_batch=self.micro_batch,
             )

@@ -221,14 +221,14 @@ def _lost_evaluations(marks: EvaluationLog | None, processes: Processes) -> str:
         return ""
     if processes.main:
         marks.clear()
-    return "the stored evaluations of this part are damaged: it starts over"
+    return "the stored evaluations of this part are damaged: this part starts over"
 
 
 def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
     if processes.note:
         yield processes.note
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
-        yield _("this {type} has no fast bfloat16: training takes longer than in float32", type=processes.device.type)
+        yield _("this {type} does not support fast bfloat16: training takes longer than in float32", type=processes.device.type)
     if unjudged:
         yield _("the model cannot be evaluated, so its last weights are kept: {unjudged}", unjudged=unjudged)
 

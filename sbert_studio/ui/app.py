@@ -51,7 +51,7 @@ def build(studio: Studio, *, shared: bool | None = None) -> gr.Blocks:
     """Build the page without serving it.
 
     Args:
-        shared: whether strangers can reach it; by default as configured. Visitors of a shared page see only their own runs and may not
+        shared: whether other people can reach it; by default as configured. Visitors of a shared page see only their own runs and may not
             access folders of this machine.
     """
     return build_page(studio, Page(studio, studio.settings.shared if shared is None else shared))

@@ -24,7 +24,7 @@ _USE_HUB = _(
     "Type {multilingual_hub_id} above, a multilingual model of the Hugging Face Hub, if this machine can reach the Hub.",
     multilingual_hub_id=MULTILINGUAL_HUB_ID,
 )
-_TRAIN_STATIC = "Word vectors trained on these texts know their words; this takes a minute in the Models tab."
+_TRAIN_STATIC = "Static embeddings trained on these texts cover their vocabulary; training takes a minute in the Models tab."
 
 
 def banner_view(page: Page, header: Header, language: str = "en") -> Value | None:

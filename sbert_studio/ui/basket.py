@@ -344,7 +344,7 @@ def suggest_pairs(
         )
     else:
         reason = _(
-            "{model_title} separates similar from dissimilar at about {line}; these pairs are closest to it.",
+            "{model_title} separates similar from dissimilar pairs at about {line}; these pairs are closest to that boundary.",
             model_title=page.model_title(first),
             line=f"{found.line:.2f}",
         )

@@ -61,7 +61,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
         found = default_sample(language, CORPUS) if sample_id is None else get_sample(sample_id)
         if found is None:
-            raise StudioError("there is no sample corpus", "install the program again")
+            raise StudioError("there is no sample corpus", "reinstall the program")
         if found.id not in self._samples:
             self._samples[found.id] = replace(self.read(found.path, name=found.title), id=f"{SAMPLE}{found.id}")
         return self._samples[found.id]

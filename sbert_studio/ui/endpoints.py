@@ -126,7 +126,7 @@ _POLL = 0.1  # seconds between checks whether a call has reached the queue
 
 
 class McpServer(GradioMCPServer):  # type: ignore[misc]
-    """Gradio's MCP server, extended to accept the content of files and, unless strangers can reach the server, paths of this machine."""
+    """Gradio's MCP server, extended to accept the content of files and, unless other people can reach the server, paths of this machine."""
 
     takes_paths = False
     ledger: UploadLedger

@@ -50,7 +50,7 @@ class Page:
     """
 
     studio: Studio
-    shared: bool = False  # whether strangers can reach the page; each visitor then sees only their own runs
+    shared: bool = False  # whether other people can reach the page; each visitor then sees only their own runs
     model: gr.Dropdown = field(init=False)  # selector in the header; its value is the name of a model
     corpus_name: gr.Dropdown = field(init=False)  # corpus selector in the header; its value is the id of the corpus
     tabs: gr.Tabs = field(init=False)  # the top-level ``gr.Tabs``

@@ -105,7 +105,7 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
             names = ", ".join(repr(name[:80]) for name in unknown)
             missing.append(_("The models {names} do not exist here.", names=names))
     if missing:
-        notify_warning(join(" ", missing), duration=10, title="Parts of this address no longer exist")
+        notify_warning(join(" ", missing), duration=10, title="Parts of this link no longer exist")
     return LocationView(
         location=location,
         address=current_location(page, key, model, header.saved_model, language) | {"visit": location.visit},

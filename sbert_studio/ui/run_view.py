@@ -46,7 +46,7 @@ _STATUS = {
     "finished": "Finished",
     "stopped": "Stopped; there is no model yet",
     "failed": "Failed",
-    "asks": "Stopped with a question for you",
+    "asks": "Stopped: your answer is needed",
     "interrupted": "Interrupted; it can resume from its last checkpoint",
 }
 _STOPPED_WITH_MODEL = "Stopped; the model trained so far is saved"
@@ -189,7 +189,7 @@ class FollowedRun:
         if seen.stopping:
             parts = [_STOPPING]
         elif run.status == "queued" and seen.waiting:
-            parts = [ngettext("{n} run before it.", "{n} runs before it.", seen.waiting)]
+            parts = [ngettext("{n} run ahead in the queue.", "{n} runs ahead in the queue.", seen.waiting)]
         else:
             parts = [to_sentence(part) for part in (run.message, run.hint) if part]
             if seen.kept_until:

@@ -72,7 +72,7 @@ def follow_two_runs(app: App) -> None:
     form.set("name", SECOND)
     form.start()
     expect(form.run_name).to_have_text(SECOND)
-    expect(form.runs(SECOND)).to_contain_text("1 before it")
+    expect(form.runs(SECOND)).to_contain_text("1 ahead")
     form.record_run_names()
     late.release()
     form.expect_recorded(FIRST)

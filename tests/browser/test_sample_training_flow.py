@@ -10,7 +10,7 @@ from .pages import App
 
 SAMPLE, MODEL = "bank_messages", "all-MiniLM-L6-v2"
 _TRAINS = 300_000  # milliseconds: a small processor reads five rows per second
-_GAIN = re.compile(r"of 100 new texts it now puts (\d+) in the right category instead of (\d+)")
+_GAIN = re.compile(r"it now assigns (\d+) of 100 new texts to the right category instead of (\d+)")
 
 
 def test_the_first_sample_ends_in_a_clear_gain(app: App) -> None:

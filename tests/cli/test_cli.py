@@ -248,7 +248,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
         (["--fix", "--out", "pairs.csv"], "is the input file"),
         (["--scale", "wide"], "is not a scale"),
         (["--scale", "5-5"], "is empty"),
-        (["--kind", "quadruplets"], "is not a kind of examples"),
+        (["--kind", "quadruplets"], "is not a known kind of examples"),
         (["--columns", "sentence1,"], "does not name any columns"),
         (["--columns", "sentence1,nothing"], "no column 'nothing'"),
         (["--group", "nothing"], "no column 'nothing'"),
@@ -276,7 +276,7 @@ def test_columns_and_scale_are_chosen_by_hand(cli: Any, pairs: Path, tmp_path: P
     assert roles["note"] == "scores 0–10, divided by 10"
     run = ok(cli("train", odd, *options, *QUICK, "--json"))["run"]
     assert json.loads((home / "runs" / run / "roles.json").read_text(encoding="utf-8")) == roles
-    assert "started with other columns" in refused(cli("train", "--resume", run, "--kind", "scored_pairs", "--json"))
+    assert "started with different columns" in refused(cli("train", "--resume", run, "--kind", "scored_pairs", "--json"))
 
 
 def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_the_objective_decides_between_scores_and_labels(cli: Any, pairs: Path, 
     told = cli("train", both, "--loss", "softmax", *AS_FOUND, "--json")
     assert ok(told)["status"] == "finished"
     assert "the loss uses labels, not 'score'" in told.err
-    assert "does not learn from scored pairs" in refused(cli("train", pairs, "--loss", "softmax", "--json"))
+    assert "cannot be trained on scored pairs" in refused(cli("train", pairs, "--loss", "softmax", "--json"))
 
 
 def test_train_asks_what_only_the_owner_can_say_and_takes_the_answer(cli: Any, tmp_path: Path, home: Path) -> None:
@@ -784,7 +784,7 @@ def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corp
 def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corpus: Path, tmp_path: Path) -> None:
     ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"))
     for wrong, words in (
-        (["--loss", "softmax"], "softmax does not learn from scored pairs"),
+        (["--loss", "softmax"], "softmax cannot be trained on scored pairs"),
         (["--model", tmp_path / "words", "--method", "lora"], "no layers for an adapter"),
         (["--set", "recurrent=gur"], "nothing (omit it), rnn, lstm, gru"),
     ):

@@ -49,7 +49,7 @@ def test_which_model_was_kept_is_said_with_the_reason() -> None:
 
 def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
     before = {"score": 0.5, "general": {"score": 0.9}}
-    assert describe_tradeoff(before, {"score": 0.561, "general": {"score": 0.896}}) == "yours +6.1, general −0.4"
+    assert describe_tradeoff(before, {"score": 0.561, "general": {"score": 0.896}}) == "your data +6.1, general −0.4"
     assert describe_tradeoff(before, {"score": 0.561}) == ""
     assert describe_run(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.4 points"
     assert format_points(0.0) == format_points(-0.0001) == "±0.0"
@@ -57,12 +57,12 @@ def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
 
 def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
     after = {"task": "categories", "score": 0.9149}
-    assert describe_accuracy(after, {"score": 0.845}) == "of 100 new texts it now puts 91 in the right category instead of 85"
-    assert describe_accuracy(after) == "of 100 new texts it puts 91 in the right category"
-    assert describe_accuracy(after, {"score": 0.911}) == "of 1,000 new texts it now puts 915 in the right category instead of 911"
+    assert describe_accuracy(after, {"score": 0.845}) == "it now assigns 91 of 100 new texts to the right category instead of 85"
+    assert describe_accuracy(after) == "it assigns 91 of 100 new texts to the right category"
+    assert describe_accuracy(after, {"score": 0.911}) == "it now assigns 915 of 1,000 new texts to the right category instead of 911"
     assert natural_frequencies(0.985) == (100, 99) and natural_frequencies(0.801, 0.8) == (1_000, 801, 800)
-    assert describe_accuracy(after, after) == "of 100 new texts it puts 91 in the right category, as before"
-    assert describe_accuracy({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "of 100 new triplets it now gets 80 right instead of 50"
+    assert describe_accuracy(after, after) == "it assigns 91 of 100 new texts to the right category, as before"
+    assert describe_accuracy({"task": "triplets", "score": 0.8}, {"score": 0.5}) == "it now gets 80 of 100 new triplets right instead of 50"
     assert describe_accuracy({"task": "sts", "score": 0.9}, {"score": 0.8}) == ""
 
 
@@ -76,9 +76,9 @@ def test_what_a_training_came_to_is_one_sentence() -> None:
     near = describe_outcome(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
     assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
     several = describe_outcome(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
-    assert several.endswith("(gain +0.04, mean of 3 trainings that differ by ± 0.01)")
+    assert several.endswith("(gain +0.04, mean of 3 training runs (± 0.01))")
     categories = describe_outcome({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
-    assert categories.startswith("better: of 100 new texts it now puts 91 in the right category instead of 85 (gain +0.07")
+    assert categories.startswith("better: it now assigns 91 of 100 new texts to the right category instead of 85 (gain +0.07")
     assert describe_outcome({}, after) == describe_outcome(before, {}) == ""
 
 

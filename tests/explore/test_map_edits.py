@@ -68,9 +68,9 @@ def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
     ("make", "words"),
     [
         (lambda: LabelEdit((), "x"), "no text was selected"),
-        (lambda: LabelEdit((0,), " \n "), "a name has"),
-        (lambda: LabelEdit((0,), "x" * 81), "a name has"),
-        (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no text would be left"),
+        (lambda: LabelEdit((0,), " \n "), "a name must have"),
+        (lambda: LabelEdit((0,), "x" * 81), "a name must have"),
+        (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no texts would be left"),
         (lambda: RenameEdit(7, "x"), "no longer exists"),
         (lambda: RenameEdit(-1, "x"), "no longer exists"),
         (lambda: RenameEdit(0, "bread"), "another cluster is called"),

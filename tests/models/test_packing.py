@@ -136,7 +136,7 @@ def test_auto_says_what_it_chose_and_why() -> None:
     slow = MachineSpeed("two", {"float32": 100.0, "bfloat16": 50.0}, {"float32": 100.0})
     assert slow.auto_precision()[0] == "float32"
     assert not slow.prefers_packed("float32")
-    assert MachineSpeed("three", {"float32": 100.0}, {}).auto_precision() == ("float32", "this CPU has no fast bfloat16")
+    assert MachineSpeed("three", {"float32": 100.0}, {}).auto_precision() == ("float32", "this CPU does not support fast bfloat16")
 
 
 def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:

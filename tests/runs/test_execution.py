@@ -187,7 +187,7 @@ def test_settings_of_a_first_stage_without_one_are_refused(studio: Studio, tmp_p
         studio.fine_tune.submit(TrainRequest(pairs, overrides={"first.epochs": 2}))
     with pytest.raises(StudioError, match="no setting 'epoch'"):
         studio.fine_tune.submit(TrainRequest(pairs, first=first, overrides={"first.epoch": 2}))
-    with pytest.raises(StudioError, match="does not learn from labelled pairs"):
+    with pytest.raises(StudioError, match="cannot be trained on labelled pairs"):
         studio.fine_tune.train(TrainRequest(pairs, first=first, overrides=quick(**{"first.loss": "simcse"})))
 
 

@@ -166,7 +166,7 @@ def test_retrieval_with_a_poly_encoder_ranks_all_candidates(poly: Trained, tmp_p
     ranks = [1 + sum(row[other] >= row[own] for other in range(len(row)) if other != own) for own, row in enumerate(scores)]
     assert report.scores["mrr_at_10"] == pytest.approx(np.mean([1 / rank if rank <= 10 else 0 for rank in ranks]), abs=1e-6)
     write_rows(path, ["text", "category"], lefts, ["xy"[row % 2] for row in range(len(lefts))])
-    with pytest.raises(StudioError, match="needs a vector of each text, and a poly-encoder"):
+    with pytest.raises(StudioError, match="needs a vector for each text, but a poly-encoder"):
         studio.evaluation.evaluate(run.id, path, "clustering")
 
 
@@ -222,10 +222,10 @@ def test_data_that_it_cannot_learn_from_is_refused_before_a_run_is_made(either: 
     before = len(studio.fine_tune.list_runs())
     if architecture == "cross":
         columns = [sentences(20, seed) for seed in range(3)]
-        path, match = write_rows(tmp_path / "triplets.csv", ["anchor", "positive", "negative"], *columns), "not from triplets"
+        path, match = write_rows(tmp_path / "triplets.csv", ["anchor", "positive", "negative"], *columns), "not on triplets"
     else:
         columns = [sentences(40), ["one", "two"] * 20]
-        path, match = write_rows(tmp_path / "texts.csv", ["text", "category"], *columns), "not from labelled texts"
+        path, match = write_rows(tmp_path / "texts.csv", ["text", "category"], *columns), "not on labelled texts"
     with pytest.raises(StudioError, match=match):
         studio.fine_tune.train(TrainRequest(path, overrides=settings(architecture)))
     assert len(studio.fine_tune.list_runs()) == before

@@ -145,7 +145,7 @@ def test_a_slice_asks_the_hub_as_nobody_and_within_the_limits(tmp_path: Path, ti
         assert {token for _, path, token in server.asked if "/models/" in path} == {""}, "what is open is asked for without a token"
         package.close()  # what a slice has in memory goes with it
         server.models["all/open"].said["model-2.safetensors"] = 1 << 30
-        with pytest.raises(StudioError, match="1,024 MiB; the maximum is 1 MiB here"):
+        with pytest.raises(StudioError, match="1,024 MiB; the maximum here is 1 MiB"):
             encoder.encode(sentences(1000))
 
 

@@ -37,9 +37,9 @@ def ended(studio: Studio, run: Run) -> Run:
 @pytest.mark.parametrize(
     ("limits", "overrides", "words"),
     [
-        (Limits(rows=50), {}, "60 rows; the maximum is 50"),
+        (Limits(rows=50), {}, "60 rows; the maximum here is 50"),
         (Limits(trainings=10), {"folds": 5, "seeds": 3}, "15 training runs"),
-        (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs; the maximum is 5"),
+        (Limits(epochs=5), {"epochs": 1000}, "1,000 epochs; the maximum here is 5"),
     ],
 )
 def test_a_run_that_is_too_large_is_refused_with_its_limit(

@@ -237,8 +237,8 @@ def test_what_a_resumed_run_did_not_begin_with_is_refused_with_a_reason(studio: 
         (TrainRequest(dev=other), "was started without --dev"),
         (TrainRequest(first=other), "was started without --first"),
         (TrainRequest(name="yours"), "is called 'mine'"),
-        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "started with other columns"),
-        (TrainRequest(other), "another file"),
+        (TrainRequest(choices=SchemaOverrides(scale=(0.0, 1.0))), "started with different columns"),
+        (TrainRequest(other), "a different file"),
         (TrainRequest(overrides={"epochs": 9}), "was started with epochs"),
     ):
         with pytest.raises(StudioError, match=words):
@@ -310,7 +310,7 @@ def test_test_rows_are_never_trained_on_however_a_run_is_evaluated(studio: Studi
     plan = studio.planner.plan(TrainRequest(path, overrides=brief(folds=3)))
     assert plan.dev_examples is None and len(plan.examples) == 36
     assert any("12 validation rows are not used; 12 test rows are not used." in reason for reason in plan.reasons)
-    with pytest.raises(StudioError, match="does not assign rows to parts"):
+    with pytest.raises(StudioError, match="does not assign rows to splits"):
         studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="score"), overrides=brief()))
     texts = tmp_path / "texts.csv"
     rows = [

@@ -138,7 +138,7 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
     np.testing.assert_allclose([pair.score for pair in found.pairs], [score for score, _, _ in pairs[:7]], atol=1e-5)
     assert told[-1] == (len(pairs), len(pairs)) and any("uses the" in note for note in found.notes)
     monkeypatch.setattr(mining, "MAX_ROWS_BY_SIMILARITY", 10)
-    with pytest.raises(StudioError, match=r"the model uses the .*, with which mining pairs of 2. texts would take too long"):
+    with pytest.raises(StudioError, match=r"the model uses the .*, and mining pairs of 2. texts with it would take too long"):
         studio.search.mine(corpus, 7)
 
 

@@ -240,8 +240,8 @@ def test_what_rows_can_teach_is_not_asked_of_a_model_that_learned_them(studio: S
         found = studio.planner.plan(TrainRequest(file, model=model)).diagnosis
         return " ".join(found.why), [finding.message for finding in found.findings if "was fine-tuned on" in finding.message]
 
-    assert f"with the similarity by {base}, on" in told(None, path)[0] and told(None, path)[1] == []
-    assert "with the similarity by Mine, on" in told(run.id, other)[0] and told(run.id, other)[1] == []
+    assert f"with the similarity according to {base}, on" in told(None, path)[0] and told(None, path)[1] == []
+    assert "with the similarity according to Mine, on" in told(run.id, other)[0] and told(run.id, other)[1] == []
     why, (note,) = told(run.id, path)
     assert numbers(note) == [50, 50] and "Mine" in note and base in note
     assert why == told(None, path)[0], "what it learned of the rows is no evidence"

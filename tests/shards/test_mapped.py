@@ -94,15 +94,15 @@ def _flip(data: bytes, place: int) -> bytes:
 
 PART, JOURNAL = "x.npy.part", "x.npy.part.json"
 DAMAGE: dict[str, tuple[str, str, Callable[[bytes], bytes]]] = {
-    "rows": ("texts.csv", "from other rows", lambda data: data.replace(b",299\n", b" moon,299\n")),
-    "place": ("texts.csv", "from other rows", lambda data: ("\n".join(_swap_blank_row(data.decode().splitlines())) + "\n").encode()),
+    "rows": ("texts.csv", "from different rows", lambda data: data.replace(b",299\n", b" moon,299\n")),
+    "place": ("texts.csv", "from different rows", lambda data: ("\n".join(_swap_blank_row(data.decode().splitlines())) + "\n").encode()),
     "cut": (PART, "and its rows are missing", lambda _: b"half"),
     "flipped": (PART, "and its rows are damaged", lambda data: _flip(data, 128 + 40 * 32 * 4)),
     "header": (PART, "and its rows are damaged", lambda data: _flip(data, 60)),
     "early": (JOURNAL, "and ended before its first 64 rows were written", lambda _: b""),
     "odd": (JOURNAL, "and its rows are missing", lambda data: data.replace(b'"done": 128', b'"done": 100')),
-    "journal": (JOURNAL, "by another version of this program", lambda _: b"{"),
-    "infinite": (JOURNAL, "by another version of this program", lambda data: data.replace(b'"done": 128', b'"done": Infinity')),
+    "journal": (JOURNAL, "by a different version of this program", lambda _: b"{"),
+    "infinite": (JOURNAL, "by a different version of this program", lambda data: data.replace(b'"done": 128', b'"done": Infinity')),
 }
 
 
@@ -121,7 +121,7 @@ def test_what_was_made_from_something_else_is_begun_anew_and_that_is_said(
         old = json.loads(config.read_text())
         modes = {"pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
         config.write_text(json.dumps(old | modes | ({"pooling_mode": "max"} if "pooling_mode" in old else {})))
-        options, why = {"model": str(home / "other")}, "with another model"
+        options, why = {"model": str(home / "other")}, "with a different model"
     elif change == "precision":
         options, why = {"precision": "bfloat16"}, "in float32, not bfloat16"
     else:

@@ -125,9 +125,9 @@ def test_lora_trains_the_head_in_full_and_keeps_it_with_the_adapter(tmp_path: Pa
 
 
 def test_what_a_cross_encoder_cannot_do_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="not from positive pairs"):
+    with pytest.raises(StudioError, match="not on positive pairs"):
         run(tmp_path, tiny_cross(), positive_pairs())
-    with pytest.raises(StudioError, match="cross_entropy does not learn from scored pairs"):
+    with pytest.raises(StudioError, match="cross_entropy cannot be trained on scored pairs"):
         run(tmp_path, tiny_cross(labels=2), scored_pairs(), loss="cross_entropy")
     with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
         run(tmp_path, tiny_cross(), scored_pairs(), loss="cosine")

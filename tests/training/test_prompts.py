@@ -142,7 +142,7 @@ def test_prompts_can_be_overridden_and_are_saved(setting: str, prompts: dict[str
 
 @pytest.mark.parametrize("setting", ['{"query": 1}', '{"query": ', "{1}"])
 def test_prompts_that_are_no_object_of_texts_are_refused(setting: str) -> None:
-    with pytest.raises(StudioError, match="not a JSON object of texts"):
+    with pytest.raises(StudioError, match="not a JSON object with string values"):
         override_prompts(tiny_encoder(), setting)
 
 

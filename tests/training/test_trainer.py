@@ -132,7 +132,7 @@ def test_a_run_that_is_stopped_before_it_was_judged_is_judged_then(tmp_path: Pat
 def test_a_checkpoint_of_other_data_is_refused(tmp_path: Path) -> None:
     told = Told()
     train(small_spec(), scored_pairs(), told, lambda: len(told.of(Step)) > 0, encoder=tiny_encoder(), folder=tmp_path)
-    with pytest.raises(StudioError, match="other settings or other data"):
+    with pytest.raises(StudioError, match="different settings or data"):
         train(small_spec(), scored_pairs(seed=9), Told(), never, encoder=tiny_encoder(), folder=tmp_path, resume=True)
 
 
@@ -224,7 +224,7 @@ def test_memory_that_runs_out_halves_the_rows_at_a_time_with_the_same_result(tmp
     told = Told()
     tight = train(spec, scored_pairs(), told, never, encoder=tiny_encoder(), folder=tmp_path / "tight")
     assert [event.message for event in told.of(Notice)][:1] == [
-        f"memory ran out at step 1; from now on, {rows} rows are computed at a time, with the same result" for rows in (2,)
+        f"memory ran out at step 1; from now on, {rows} rows are processed at a time, with the same result" for rows in (2,)
     ]
     for name, value in weights(plain.model).items():
         torch.testing.assert_close(weights(tight.model)[name], value, atol=2e-5, rtol=1e-3)

@@ -51,8 +51,8 @@
       const among = rows || value.most;
       const order = rows ? [...among].sort((a, b) => drawing.movedOf(b) - drawing.movedOf(a) || a - b).slice(0, LISTED) : among;
       const count = grouped(among.length);
-      const chosenTitle = among.length > LISTED ? t`${count} chosen, the ${LISTED} that moved most` : t`${count} chosen, what moved most first`;
-      const title = rows ? chosenTitle : "What moved most";
+      const chosenTitle = among.length > LISTED ? t`${count} selected; showing the ${LISTED} that moved most` : t`${count} selected, largest movement first`;
+      const title = rows ? chosenTitle : "Texts that moved most";
       list.replaceChildren(el("h3", {}, title),
         order.length ? el("ul", { class: "sb-changed-rows" }, order.map((row) => line(row, drawing.told(row)))) : el("p", { class: "sb-dim" }, "No texts here."));
     }

@@ -41,7 +41,7 @@
       if (!query) { told.clear(); return; }
       if (how.value === "meaning") { told.say("Press Enter to find by meaning"); return; }
       const number = asked;
-      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(t`${grouped(rows.length)} found, Enter lists them`); told.light(rows); }, 120);
+      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(t`${grouped(rows.length)} found; press Enter to list them`); told.light(rows); }, 120);
     });
     how.addEventListener("change", () => { if (box.value.trim()) open(); });
     return { box, how, clear() { box.value = ""; asked += 1; told.say(""); } };

@@ -49,7 +49,7 @@
       });
       return [...headings, ...[...left.values()].map((name) => (name.id < 0 ? outliers(name, entry) : entry(name)))];
     }
-    const outliers = (name, entry) => entry(name, "sb-map-outliers", told.onAssign && clusters ? el("button", { type: "button", class: "sb-small-button", title: "Assign each of these texts to the cluster whose texts are most similar; Undo takes it back", on: { click: told.onAssign } }, "Assign to nearest") : null);
+    const outliers = (name, entry) => entry(name, "sb-map-outliers", told.onAssign && clusters ? el("button", { type: "button", class: "sb-small-button", title: "Assign each of these texts to the cluster whose texts are most similar; Undo reverts it", on: { click: told.onAssign } }, "Assign to nearest") : null);
 
     return {
       draw(value, chosen) {

@@ -20,7 +20,7 @@
     const tip = el("div", { class: "sb-tip", hidden: true });
     const plot = el("div", { class: "sb-plot", tabindex: 0, role: "application", "aria-label": "Map of the texts. Arrow keys pan, plus and minus zoom; the list next to it shows the selection." }, below, gpu, above);
     const count = el("span", { class: "sb-dim sb-map-count", role: "status" });
-    const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag with Shift pressed" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
+    const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag while holding Shift" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
     const reset = el("button", { type: "button", on: { click: () => { close(); eye.fly(eye.home(), stepped); } } }, "Reset");
     for (const [name, button] of Object.entries(modes)) button.addEventListener("click", () => { mode = name; pressed(); });
     const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });

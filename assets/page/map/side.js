@@ -57,7 +57,7 @@
         list.rows.length ? el("div", { class: "sb-map-acts" }, told.actions(list).map((one) => el("button", { type: "button", class: "sb-small-button", title: one.why, on: { click: one.act } }, one.words))) : null,
         ...(list.rows.length ? told.forms(list) : []),
         list.ordered && list.rows.length > 1 ? el("p", { class: "sb-dim sb-map-order" }, "Most typical texts first") : null,
-        ...(list.rows.length ? [] : [el("p", { class: "sb-empty" }, list.empty || "No text is left here.")]),
+        ...(list.rows.length ? [] : [el("p", { class: "sb-empty" }, list.empty || "No texts are left here.")]),
         items);
       return more(list, items, 0, asked);
     }

@@ -80,7 +80,7 @@
           ? sentences([t`Similar pairs: ${grouped(value.together)}, dissimilar pairs: ${grouped(value.apart)}.`, "Train on them to teach the model what you mean by similar."])
           : ["Click a thumb next to two texts in Similarity, Search, Map or Near-duplicates to label the pair. Labelled pairs are collected here for training."])),
         el("ul", { class: "sb-pairs" }, value.pairs.map((pair) => row(pair, draw))),
-        ...(value.rest ? [el("p", { class: "sb-note" }, t`The download has ${grouped(value.rest)} older pairs.`)] : []));
+        ...(value.rest ? [el("p", { class: "sb-note" }, t`The download also contains ${grouped(value.rest)} older pairs.`)] : []));
       draw();
     };
   };

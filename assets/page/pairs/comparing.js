@@ -51,7 +51,7 @@
       lines.replaceChildren(svg("path", { d: `M${x(up[0])} ${up[0].bottom - box.top} C${x(up[0])} ${up[0].bottom - box.top + 26} ${x(up[1])} ${up[1].top - box.top - 26} ${x(up[1])} ${up[1].top - box.top}` }));
       const own = textOf(side, word), other = textOf(1 - side, partner), similarity = number(likeness(side, word, partner), 2);
       const part = value.sums && (value.totals[side][word] < 0 ? "−" : "+") + Math.abs(value.totals[side][word]).toFixed(3);
-      told.textContent = part ? t`“${own}” is most similar to “${other}” (${similarity}) and adds ${part} to the cosine.` : t`“${own}” is most similar to “${other}” (${similarity}).`;
+      told.textContent = part ? t`“${own}” is most similar to “${other}” (${similarity}) and contributes ${part} to the cosine.` : t`“${own}” is most similar to “${other}” (${similarity}).`;
     }
     function part() {
       for (const node of nodes.flat()) { node.classList.remove("sb-chosen"); node.style.removeProperty("--near"); }

@@ -79,7 +79,7 @@
       el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
         el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
       bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
-      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Lines on the bars and “between” show 95% bootstrap intervals.")] : []),
+      ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Error bars and “between” show 95% bootstrap intervals.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
 
@@ -105,8 +105,8 @@
     const tell = () => {
       const place = Number(slider.value), yours = points("score", place), general = points("general", place);
       const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
-      words.replaceChildren(el("b", {}, place.toFixed(2)), " ", general === null ? t`yours ${signed(yours)} points` : t`yours ${signed(yours)} points, everyday language ${signed(general)} points`,
-        " ", el("span", { class: "sb-dim" }, known ? "Measured." : "Estimated between two marks."));
+      words.replaceChildren(el("b", {}, place.toFixed(2)), " ", general === null ? t`your data ${signed(yours)} points` : t`your data ${signed(yours)} points, everyday language ${signed(general)} points`,
+        " ", el("span", { class: "sb-dim" }, known ? "Measured." : "Estimated between two measured strengths."));
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
     slider.addEventListener("input", tell);

@@ -167,7 +167,8 @@ def diagnose(
         rows = count(len(dev_examples), "row")
         dev_findings.append(
             Finding(
-                "warning", _("only {rows} for validation: too few for a reliable score; give {few} or more", rows=rows, few=_FEW_DEV_ROWS)
+                "warning",
+                _("only {rows} for validation: too few for a reliable score; provide {few} or more", rows=rows, few=_FEW_DEV_ROWS),
             )
         )
     context = CheckContext(

@@ -147,7 +147,7 @@ def check_language(context: CheckContext) -> Iterator[Finding]:
         message = "the texts look like {name}, but the model was trained on {known}: {hint}"
         yield from context.report("warning", message, is_foreign, None, name=language.name, known=known, hint=hint)
     else:
-        message = "{rows} in another language than {known}, on which the model was trained: {hint}"
+        message = "{rows} in a language other than {known}, which the model was trained on: {hint}"
         yield from context.report("warning", message, is_foreign, known=known, hint=hint)
 
 

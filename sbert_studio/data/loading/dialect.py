@@ -162,7 +162,7 @@ def named_dialect(name: str) -> Dialect:
     if delimiter not in _LONG_DELIMITERS and (len(delimiter) != 1 or delimiter in '\r\n"'):
         raise StudioError(
             _("{name} is not a delimiter", name=repr(name)),
-            "use one character, or comma, semicolon, tab, bar, blanks, decimal-comma or none",
+            "use a single character, or one of comma, semicolon, tab, bar, blanks, decimal-comma and none",
         )
     return Dialect(delimiter, strip=delimiter == "|", decimals=word == "decimal-comma")
 
@@ -186,7 +186,7 @@ def find_candidates(start: Sequence[str], suffix: str = ".csv") -> list[DialectC
 def ask_columns(start: Sequence[str], candidate: DialectCandidate) -> Question:
     """Ask whether a character in every line separates two columns or is part of the texts."""
     options = (
-        option("one text a line", delimiter="none"),
+        option("one text per line", delimiter="none"),
         candidate.option(_("{width} columns", width=candidate.width)),
     )
     shown = tuple(ExampleRow(number, tuple(row)) for number, row in enumerate(candidate.records(start, _SHOWN_ROWS), start=1))

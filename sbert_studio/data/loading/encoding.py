@@ -23,13 +23,13 @@ _CONTROL_IN_TEXT = (0, 9, 10, 11, 12, 13, 26, 27)
 _TEXT_HINT = "use a CSV, TSV, JSONL, XLSX, Parquet or plain text file"
 _UNPACK = "unpack it, and use the table inside"
 _BINARY_FORMATS: tuple[tuple[bytes, str, str], ...] = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or locked Excel file", "save it as .xlsx or .csv, without a password"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or password-protected Excel file", "save it as .xlsx or .csv, without a password"),
     (b"PK\x03\x04", "a zip archive", _UNPACK),
     (b"PK\x05\x06", "an empty zip archive", _TEXT_HINT),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
     (b"Rar!", "a RAR archive", _UNPACK),
     (b"\x28\xb5\x2f\xfd", "a Zstandard archive", _UNPACK),
-    (b"%PDF", "a PDF", "copy its table into a spreadsheet and save that"),
+    (b"%PDF", "a PDF", "copy its table into a spreadsheet, and save the spreadsheet"),
     (b"\x89PNG", "a PNG image", _TEXT_HINT),
     (b"\xff\xd8\xff", "a JPEG image", _TEXT_HINT),
     (b"GIF8", "a GIF image", _TEXT_HINT),

@@ -81,7 +81,7 @@ def read_workbook(source: TableFile, progress: Progress | None = None) -> Conten
             book = load_workbook(file, read_only=True, data_only=True)
             sheets = [sheet for sheet in book.worksheets if _holds_anything(sheet)]
             if not sheets:
-                raise StudioError(_("{name} holds no text", name=name), "give a workbook with at least one row of text")
+                raise StudioError(_("{name} contains no text", name=name), "use a workbook with at least one row of text")
             chosen = _choose_sheet(sheets)
             shape = shapes.get(str(getattr(chosen, "_worksheet_path", "")).lstrip("/"), SheetShape())
             if row := shape.disordered:

@@ -68,7 +68,7 @@ def _choose_reader(source: TableFile) -> Reader | None:
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):
         return read_workbook
     if source.suffix == ".parquet" and source.encoding:  # which refuses binary files
-        hint = "download or write it again, or give it the extension of its format, such as .csv or .txt"
+        hint = "download or export it again, or use the file extension of its format, such as .csv or .txt"
         raise StudioError(_("{name} is not a Parquet file: it contains text", name=source.path.name), hint)
     if source.suffix in (".yml", ".yaml"):
         hint = "convert it to CSV or JSON Lines: one example per row, with its text and its label"
@@ -143,7 +143,7 @@ def _copy(file: IO[bytes], target: Path, name: str, max_bytes: int | None) -> No
             size += len(block)
             if size > most:
                 raise StudioError(
-                    _("{name} has more than {most} MiB when unpacked, which is the maximum", name=name, most=f"{most >> 20:,}"),
+                    _("{name} exceeds the maximum of {most} MiB when unpacked", name=name, most=f"{most >> 20:,}"),
                     "use a smaller file",
                 )
             out.write(block)

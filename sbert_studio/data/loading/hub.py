@@ -84,7 +84,7 @@ def http_status(error: BaseException) -> int:
 def describe_hub_failure(status: int) -> tuple[str, str] | None:
     """Return a message and a hint for an HTTP status that indicates a problem on the Hub's side; None for any other."""
     if status == _TOO_MANY_REQUESTS:
-        return "the Hugging Face Hub has received too many requests from here", "try again in a few minutes"
+        return "the Hugging Face Hub has received too many requests from this address", "try again in a few minutes"
     if status >= _SERVER_ERROR:
         return _("the Hugging Face Hub reports a problem on its side (status {status})", status=status), "try again later"
     return None
@@ -116,8 +116,8 @@ def _download(files: Any, source: str, target: Path, most: int, progress: Progre
     size, done = int(files.info(source).get("size") or 0), 0
     name = source.rsplit("/", 1)[-1]
     too_large = StudioError(
-        _("{name} is larger than {most} MiB, which is the maximum", name=name, most=f"{most >> 20:,}"),
-        "choose a smaller file of the dataset",
+        _("{name} exceeds the maximum of {most} MiB", name=name, most=f"{most >> 20:,}"),
+        "choose a smaller file from the dataset",
     )
     if size > most:
         raise too_large

@@ -32,10 +32,10 @@ _REASONS = (
     ("value", "a value is missing"),
     ("':'", "a colon is missing"),
     ("','", "a comma is missing"),
-    ("data", "something follows the value"),
-    ("starting", "a text is not closed"),
-    ("control", "a text contains a control character, such as a line break"),
-    ("escape", "a text contains a backslash that starts no escape sequence"),
+    ("data", "there is extra text after the value"),
+    ("starting", "a string is not closed"),
+    ("control", "a string contains a control character, such as a line break"),
+    ("escape", "a string contains a backslash that does not start a valid escape sequence"),
 )
 
 Refuse = Callable[[str, int], StudioError]

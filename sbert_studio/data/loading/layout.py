@@ -300,7 +300,7 @@ def _align(
         why = _("the first row has {names} cells, the rows below have {raw}", names=len(names), raw=raw)
         shown = tuple(ExampleRow(number, tuple(cells)) for number, cells in (header, *body[:1]))
         options = (option("yes, the last columns are empty", header=True), option("no", header=False))
-        return names, [], [Question("header", "Does the first row name the columns, from the left?", options, why, shown)]
+        return names, [], [Question("header", "Does the first row name the leftmost columns?", options, why, shown)]
     return names, [], []
 
 

@@ -41,20 +41,20 @@ _MOST_SIDE_BY_SIDE = 3
 
 # Event → severity, message given the keys and the number of lines, and whether one finding lists all keys.
 _NOTES: dict[str, tuple[Severity, str, bool]] = {
-    "rows": ("info", "each text in a list of {keys} became a row of its own ({n}); rows of one line share its number", True),
+    "rows": ("info", "each text in a list of {keys} became a separate row ({n}); rows from the same line share its number", True),
     "same_meaning": (
         "info",
-        "the texts in a list of {keys} are assumed to be similar: each makes a pair with the first of its list ({n}); "
-        "rows of one line share its number",
+        "the texts in a list of {keys} are assumed to be similar: each is paired with the first text of its "
+        "list ({n}); rows from the same line share its number",
         False,
     ),
-    "parallel": ("info", "the elements of {keys} at one place make a row ({n}); rows of one line share its number", True),
+    "parallel": ("info", "the elements of {keys} at the same position form a row ({n}); rows from the same line share its number", True),
     "columns": ("info", "the lists of {keys} became columns", True),
     "objects": ("info", "the parts of {keys} became columns", True),
-    "ignored": ("info", "{keys} belong to the texts of other lists and were left out", True),
+    "ignored": ("info", "{keys} belong to the texts of other lists and were skipped", True),
     "annotated": ("info", "annotations read: {keys} (the mean of numbers, or the label that most annotators chose)", True),
-    "disagreeing": ("warning", "annotators disagree about {keys}; it was left empty", False),
-    "kept": ("warning", "{keys} holds lists or objects that cannot be spread; they stay as JSON text", False),
+    "disagreeing": ("warning", "annotators disagree about {keys}; the cells were left empty", False),
+    "kept": ("warning", "{keys} contains lists or objects that cannot be flattened; they are kept as JSON text", False),
 }
 
 

@@ -199,7 +199,7 @@ def read_table(
     if max_bytes is not None and path.is_file() and path.stat().st_size > max_bytes:
         size, limit = path.stat().st_size / 2**20, max_bytes / 2**20
         raise StudioError(
-            _("{name} has {size} MiB; the maximum is {limit} MiB", name=path.name, size=f"{size:,.0f}", limit=f"{limit:,.0f}"),
+            _("the size of {name} is {size} MiB; the maximum is {limit} MiB", name=path.name, size=f"{size:,.0f}", limit=f"{limit:,.0f}"),
             "use a smaller file",
         )
     content = read_content(path, name=name, progress=progress, max_bytes=max_bytes, encoding=encoding, delimiter=delimiter, header=header)

@@ -143,7 +143,7 @@ MISSING_LABELS = _LISTS["missing_label"] | _LISTS["rare_missing_label"]
 """Labels that may mean a missing label."""
 _MISSING = _LISTS["missing_label"] | _LISTS["missing_sign"] | _LISTS["missing_word"]
 _MISSING_SIGNS = (_LISTS["missing_label"] | _LISTS["missing_sign"]) - _LISTS["missing_word"]
-_KEPT = "kept as a text because the other texts are as short"
+_KEPT = "kept as text because the other texts are just as short"
 _LONGEST_MISSING = 40
 _BLOCK = 8_192
 _FRAMES = re.compile(r"[\s(\[{<«\"'“„]*(.*?)[\s)\]}>»\"'”“]*", re.DOTALL)

@@ -78,7 +78,10 @@ class RankCorrelation(Association):
 
     def describe(self) -> str:
         return _(
-            "rank correlation {rho} with the similarity by {model}, on {rows} rows", rho=f"{self.rho:.2f}", model=self.model, rows=self.rows
+            "rank correlation {rho} with the similarity according to {model}, on {rows} rows",
+            rho=f"{self.rho:.2f}",
+            model=self.model,
+            rows=self.rows,
         )
 
 
@@ -152,9 +155,9 @@ class ClassSeparation(Association):
     def describe(self) -> str:
         means = ", ".join(f"{one.label or BLANK} {one.mean:.2f}" for one in self.means[:6])
         return (
-            _("mean similarity by {model}, on {rows} rows: {means}, …", model=self.model, rows=self.rows, means=means)
+            _("mean similarity according to {model}, on {rows} rows: {means}, …", model=self.model, rows=self.rows, means=means)
             if len(self.means) > 6
-            else _("mean similarity by {model}, on {rows} rows: {means}", model=self.model, rows=self.rows, means=means)
+            else _("mean similarity according to {model}, on {rows} rows: {means}", model=self.model, rows=self.rows, means=means)
         )
 
 
@@ -179,7 +182,7 @@ class NeighborAgreement:
 
     def describe(self) -> str:
         return _(
-            "the nearest neighbor has the same category for {share} of {rows} texts (by chance {chance})",
+            "the nearest neighbor has the same category for {share} of {rows} texts (expected by chance: {chance})",
             share=f"{self.share:.0%}",
             rows=self.rows,
             chance=f"{self.chance:.0%}",

@@ -99,7 +99,7 @@ _KINDS: dict[Kind, str] = {
     "labelled_pairs": "pairs with a label",
     "positive_pairs": "pairs that belong together",
     "triplets": "an anchor, a similar text and a dissimilar one",
-    "labelled_texts": "texts with a category: texts of one category are similar",
+    "labelled_texts": "texts with a category: texts in the same category are similar",
     "sentences": "no, use the texts without labels",
 }
 

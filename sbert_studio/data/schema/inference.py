@@ -194,7 +194,7 @@ def _specified_labelled_texts(context: SchemaContext, columns: Sequence[str] | N
         found = find_categories(context.profiles, text, context.evidence)
         if not found:
             raise StudioError(
-                _("{name} has no column of categories", name=context.table.name), "specify the column, or choose the kind sentences"
+                _("{name} has no category column", name=context.table.name), "specify the column, or choose the kind sentences"
             )
         target = found[0].column
     return InferredSchema(_labelled_texts(context, text, target), EXPLICIT)
@@ -206,7 +206,7 @@ def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
         raise StudioError(_("the column {target} has fewer than two categories", target=repr(target)), "choose another column or kind")
     if max(counts.values()) < 2:
         raise StudioError(
-            _("every category of the column {target} has a single text", target=repr(target)), "choose another column or kind"
+            _("every category in the column {target} has only one text", target=repr(target)), "choose another column or kind"
         )
     labels = tuple(sorted(counts, key=lambda name: (len(name), name) if name.isdigit() else (0, name)))
     group = context.find_group((text, target))
@@ -224,7 +224,7 @@ def _labelled_texts(context: SchemaContext, text: str, target: str) -> Roles:
 def _ask_category_kind(context: SchemaContext, roles: Roles, best: CategoryTarget, others: Sequence[Reading] = ()) -> Question:
     is_used = roles.kind == "labelled_texts"
     text = _(
-        "{classes} categories in the column {column}: should texts of one category be similar?",
+        "{classes} categories in the column {column}: should texts in the same category be similar?",
         classes=f"{best.classes:,}",
         column=repr(best.column),
     )

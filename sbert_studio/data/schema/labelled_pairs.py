@@ -136,7 +136,7 @@ def _order_of_column(evidence: Evidence, texts: tuple[str, str], target: str, cl
 
 def _specified_order(classes: Sequence[str], order: Sequence[str], target: str) -> LabelOrder:
     if not order:
-        return LabelOrder(tuple(classes), False, True, "specified to have no order")
+        return LabelOrder(tuple(classes), False, True, "specified as unordered")
     places = [class_index(label, classes) for label in order]
     if sorted(places) != list(range(len(classes))):
         raise StudioError(
@@ -169,13 +169,13 @@ def _order_by_words(
             order, True, is_certain, _("the meaning of the labels{confirmation}", confirmation=confirmation), is_favored=is_favored
         )
     if confirms:
-        return LabelOrder(order, True, True, _("the words suggest this order{confirmation}", confirmation=confirmation))
-    return LabelOrder(order, True, False, "the words suggest this order, and nothing confirms it", is_favored=is_favored)
+        return LabelOrder(order, True, True, _("the wording of the labels suggests this order{confirmation}", confirmation=confirmation))
+    return LabelOrder(order, True, False, "the wording of the labels suggests this order, but nothing confirms it", is_favored=is_favored)
 
 
 def _order_by_evidence(names: tuple[str, ...], evidence: ClassSeparation | None, is_named: bool) -> LabelOrder:
     if evidence is None:
-        return LabelOrder(names, True, False, "the labels are not known words, and no model was used", is_favored=False)
+        return LabelOrder(names, True, False, "the labels are not recognized words, and no model was used", is_favored=False)
     if (middle := neutral_of_three(names)) is not None:
         return _order_around_neutral(names, middle, evidence)
     order = _add_rare(evidence.order, names)

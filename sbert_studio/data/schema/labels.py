@@ -98,7 +98,7 @@ def class_index(cell: str, labels: Sequence[str]) -> int:
 def describe_labels(labels: Sequence[str], ordered: bool = True) -> str:
     """Describe classes in words: ``labels no, yes``."""
     text = ", ".join(label or BLANK for label in labels[:6]) + ("…" if len(labels) > 6 else "")
-    return _("labels {text}", text=text) if ordered else _("labels {text}, without an order", text=text)
+    return _("labels {text}", text=text) if ordered else _("unordered labels {text}", text=text)
 
 
 def _is_missing_label(key: str, spellings: Mapping[str, Counter[str]], total: int) -> bool:

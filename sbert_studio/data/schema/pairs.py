@@ -118,12 +118,13 @@ def find_pairs(context: SchemaContext, kind: Kind | None = None, target: str | N
     """Return all pairs of text columns, each in its more plausible order, most likely first."""
     texts = [text for text in context.texts if text.name != target]
     if len(texts) < 2:
-        found = _("one column of text ({name})", name=repr(texts[0].name)) if texts else "no column of text"
+        found = _("one text column ({name})", name=repr(texts[0].name)) if texts else "no text column"
         names = ", ".join(context.table.columns[:20])
         raise StudioError(
             _("{name} has {found}, but pairs need two", name=context.table.name, found=found),
             _(
-                "add the second text, or specify two of its columns: {names}; a single column can be used as kind sentences{elsewhere}",
+                "add a second text column, or specify two of its columns: {names}; to use a single column, choose the"
+                " kind sentences{elsewhere}",
                 names=names,
                 elsewhere=context.table.elsewhere,
             ),
@@ -275,7 +276,9 @@ def _is_worth_asking(context: SchemaContext, one: PairTarget) -> bool:
 def _describe_doubt(one: PairTarget) -> str:
     evidence = _("; {association}", association=one.association.describe()) if one.association is not None else ""
     if one.rating == "unknown":
-        return _("the column {column} is not named like a score or a label{evidence}", column=repr(one.column), evidence=evidence)
+        return _(
+            "the name of the column {column} does not suggest a score or a label{evidence}", column=repr(one.column), evidence=evidence
+        )
     return _("the column {column} may be neither a score nor a label{evidence}", column=repr(one.column), evidence=evidence)
 
 
@@ -298,7 +301,7 @@ def _ask_target(
         is_favored: whether name and evidence support the default, and nothing contradicts it.
     """
     options = [option(name, target=name) for name in names]
-    options.insert(len(options) if is_used else 0, option("none of them: the two texts of a row belong together", kind="positive_pairs"))
+    options.insert(len(options) if is_used else 0, option("none of them: the two texts in each row belong together", kind="positive_pairs"))
     if can_be_category:
         options.append(category_option(context.longest_text(texts), names[0]))
     text = "Which column contains the score or the label?"
@@ -327,7 +330,10 @@ def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: floa
     if rejected := [name for name in texts if is_negative_name(name)]:
         return _("the column {rejected} is named like a negative, but no column is named like its anchor", rejected=repr(rejected[0]))
     if alignment is not None and alignment < _AT_CHANCE:
-        return _("by {model}, the two texts of a row are hardly more similar than texts of different rows", model=context.evidence.model)
+        return _(
+            "according to {model}, the two texts in a row are hardly more similar than texts from different rows",
+            model=context.evidence.model,
+        )
     if few := [one for name in texts if (one := context.profile(name)).is_category]:
         return _("the column {name} contains only {distinct} different texts", name=repr(few[0].name), distinct=f"{few[0].distinct:,}")
     return ""
@@ -343,7 +349,7 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> InferredSchema:
         category = next((name for name in texts if context.profile(name).is_category and name != text), None)
         if category is not None:
             others.insert(0, ("labelled_texts", (text,), category))
-        question = ask_kind(context.table, roles, others, "Do the two texts of a row belong together?", doubt, is_favored=False)
+        question = ask_kind(context.table, roles, others, "Do the two texts in each row belong together?", doubt, is_favored=False)
         return InferredSchema(roles, PAIRS, (doubt,), (question,))
     third = next((one.name for one in context.texts if one.name not in texts and are_comparable(context, one, texts)), None)
     if third is not None:
@@ -353,7 +359,7 @@ def _without_target(context: SchemaContext, pair: ColumnPair) -> InferredSchema:
     if alignment is not None:
         why = (
             _(
-                "the two texts of a row are more similar than texts of different rows in {alignment} of comparisons",
+                "the two texts in a row are more similar than texts from different rows in {alignment} of comparisons",
                 alignment=f"{alignment:.0%}",
             ),
             *why,

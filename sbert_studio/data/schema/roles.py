@@ -68,11 +68,11 @@ class Roles(JsonResult):
         if len(set(self.texts)) < len(self.texts) or self.target in self.texts:
             raise StudioError("one column has two roles", "choose a different column for each role")
         if self.kind in _TARGETS and self.target is None:
-            raise StudioError(_("{kind} need a column of {targets}", kind=kind, targets=_TARGETS[self.kind]), "choose it")
+            raise StudioError(_("{kind} need a column of {targets}", kind=kind, targets=_TARGETS[self.kind]), "specify that column")
         if self.kind == "scored_pairs" and (None in (self.low, self.high) or self.low == self.high):
             raise StudioError(
                 _("the score scale from {low} to {high} is empty", low=self.low, high=self.high),
-                "give two different scores, for least similar and most similar",
+                "specify two different scores, for least similar and most similar",
             )
 
     @classmethod
@@ -108,7 +108,7 @@ class InferredSchema:
 def require_kind(kind: str) -> None:
     """Raise a StudioError unless ``kind`` is one of :data:`KINDS`."""
     if kind not in KINDS:
-        raise StudioError(_("{kind} is not a kind of examples", kind=repr(kind)), _("choose one of {kinds}", kinds=", ".join(KINDS)))
+        raise StudioError(_("{kind} is not a known kind of examples", kind=repr(kind)), _("choose one of {kinds}", kinds=", ".join(KINDS)))
 
 
 NO_ORDER = "none"
@@ -196,7 +196,7 @@ def parse_order(text: str) -> tuple[str, ...]:
     labels = tuple(label.strip() for label in _parse_list(text))
     if len(labels) < 2 or len(set(labels)) < len(labels):
         hint = "list all labels separated by commas, least similar first, such as no,yes"
-        raise StudioError(_("{text} is not an order of labels", text=repr(text)), hint)
+        raise StudioError(_("{text} is not a valid label order", text=repr(text)), hint)
     return labels
 
 
@@ -248,7 +248,7 @@ def parse_scale(text: str) -> tuple[float, float]:
     """Parse ``0-5`` as (0.0, 5.0); ``-1 to 1`` and, if 0 is most similar, ``5-0`` are also accepted."""
     found = _SCALE.fullmatch(text)
     if not found or not all(math.isfinite(float(end)) for end in found.groups()):
-        raise StudioError(_("{text} is not a scale", text=repr(text[:80])), "give the lowest and the highest score, such as 0-5")
+        raise StudioError(_("{text} is not a scale", text=repr(text[:80])), "specify the lowest and the highest score, such as 0-5")
     return float(found[1]), float(found[2])
 
 
@@ -261,7 +261,7 @@ def format_scale(low: float, high: float) -> str:
 def _parse_yes_no(text: str) -> bool:
     word = text.strip().lower()
     if word not in _YES + _NO:
-        raise StudioError(_("header is {text}", text=repr(text)), "say yes where the first row names the columns, and no where it does not")
+        raise StudioError(_("header is {text}", text=repr(text)), "use yes if the first row contains the column names, otherwise no")
     return word in _YES
 
 

@@ -67,9 +67,9 @@ def scored_pairs(context: SchemaContext, texts: tuple[str, str], target: str) ->
     if rate_target_name(target) in ("certain", "likely"):
         why = (
             (
-                _("{target} is the name of a distance", target=repr(target))
+                _("the name {target} suggests a distance", target=repr(target))
                 if is_distance_name(target)
-                else _("{target} is the name of a score", target=repr(target))
+                else _("the name {target} suggests a score", target=repr(target))
             ),
         )
     if found is not None:
@@ -160,8 +160,8 @@ class _ScaleCheck:
             if self.evidence.similar is not None:
                 return ""
             if has_open_direction(target):
-                return _("{target} may start at the best or at the worst value, and no model was used", target=repr(target))
-            return _("{target} is the name of a distance, and no model was used", target=repr(target)) if is_reversed else ""
+                return _("{target} may count from the best or from the worst value, and no model was used", target=repr(target))
+            return _("the name {target} suggests a distance, and no model was used", target=repr(target)) if is_reversed else ""
         is_opposite = (found.rho < 0) != is_reversed
         if explained_reversal(target, min(self.low, self.high), max(self.low, self.high)) is not None:
             return (
@@ -176,7 +176,7 @@ class _ScaleCheck:
                 else _("higher scores belong to less similar texts: {found}", found=found.describe())
             )
         is_unconfirmed = is_reversed and is_distance_name(target) and found.rho > -0.15
-        return _("{target} is the name of a distance, and the model does not confirm it", target=repr(target)) if is_unconfirmed else ""
+        return _("the name {target} suggests a distance, but the model does not confirm it", target=repr(target)) if is_unconfirmed else ""
 
     def ask_percentages(self) -> tuple[Question | None, str]:
         """Ask whether 0.6 next to percentages means 60% or 0.6%, if values and model do not decide; also return how scores are read."""
@@ -190,7 +190,7 @@ class _ScaleCheck:
         else:
             rho, model = self.found.rho, self.found.model
             why = _(
-                "the rank correlation with the similarity by {model} is {rho} on one scale, and {rho2} as written",
+                "the rank correlation with the similarity according to {model} is {rho} on one scale, and {rho2} as written",
                 model=model,
                 rho=f"{rho:.2f}",
                 rho2=f"{as_written.rho:.2f}",
@@ -222,7 +222,7 @@ class _ScaleCheck:
         if zero is None or one is None or not zero.exceeds(one, _ERRORS):
             return None
         why = _(
-            "pairs of 0 are more similar than pairs of 1: {mean} and {mean2} by {model}",
+            "pairs scored 0 are more similar than pairs scored 1: {mean} and {mean2} according to {model}",
             mean=f"{zero.mean:.2f}",
             mean2=f"{one.mean:.2f}",
             model=self.evidence.model,
@@ -244,7 +244,7 @@ class _ScaleCheck:
                 contradictions=", ".join(contradictions),
             )
         why = _(
-            "{numbers} is far outside all other scores, {others} to {others2}",
+            "{numbers} is far outside the range of all other scores, {others} to {others2}",
             numbers=numbers,
             others=f"{others.min():g}",
             others2=f"{others.max():g}",
@@ -290,7 +290,7 @@ class _ScaleCheck:
             return ""
         which = "highest" if is_above else "lowest"
         return _(
-            "mean similarity of its pairs {odd}, of pairs with the {which} other scores {end}",
+            "the mean similarity is {odd} for its pairs, and {end} for pairs with the {which} other scores",
             odd=f"{odd.mean():.2f}",
             which=which,
             end=f"{end.mean():.2f}",

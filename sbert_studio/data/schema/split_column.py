@@ -87,7 +87,13 @@ class RowSplit(JsonResult):
         if self.test:
             clauses.append(ngettext("{n} test row is not used", "{n} test rows are not used", self.test))
         if self.other:
-            clauses.append(ngettext("{n} row is in no part and not used", "{n} rows are in no part and not used", self.other))
+            clauses.append(
+                ngettext(
+                    "{n} row is not assigned to a split and is not used",
+                    "{n} rows are not assigned to a split and are not used",
+                    self.other,
+                )
+            )
         return join("; ", clauses)
 
     def question(self, texts: Sequence[str]) -> Question | None:
@@ -96,11 +102,11 @@ class RowSplit(JsonResult):
             return None
         places = np.flatnonzero(self.parts == "").tolist()
         text = _(
-            "Should {rows} that the column {column} assigns to no part be skipped?",
+            "Should {rows} that the column {column} does not assign to a split be skipped?",
             rows=count(len(places), "row"),
             column=repr(self.column),
         )
-        why = _("it holds {cells} there instead of train, dev or test, which can be corrected in the file", cells=self._other_cells())
+        why = _("it contains {cells} instead of train, dev or test, which can be corrected in the file", cells=self._other_cells())
         options = (
             option("yes, and split by this column", split=self.column),
             option("no, ignore this column", split=""),
@@ -123,7 +129,7 @@ class RowSplit(JsonResult):
             cells=self._other_cells(),
             column=repr(self.column),
         )
-        why = _("in no part of the split by {column}", column=repr(self.column))
+        why = _("not assigned to a split by {column}", column=repr(self.column))
         return (Finding("warning", message, rows, drop_rows_fix(rows), why),)
 
     def report_groups(self, group: str, severity: Severity) -> tuple[Finding, ...]:
@@ -134,7 +140,8 @@ class RowSplit(JsonResult):
         if not shared.any():
             return ()
         message = _(
-            "{rows} for validation or test in {groups} of the column {column} with training rows: scores say less about new groups",
+            "{rows} for validation or test in {groups} of the column {column} that also contain training rows: "
+            "scores may not generalize to new groups",
             rows=count(int(shared.sum()), "row"),
             groups=count(len(set(groups[shared])), "group"),
             column=repr(group),
@@ -160,7 +167,7 @@ def split_rows(table: Table, column: str) -> RowSplit | None:
     part_of = {cell: SPLIT_PARTS.get(cell, "") for cell in set(cells)}
     if not any(part_of.values()):
         hint = "its cells should be train, dev or test, or similar words; choose another column, or '' for none"
-        raise StudioError(_("the column {column} does not assign rows to parts", column=repr(column)), hint)
+        raise StudioError(_("the column {column} does not assign rows to splits", column=repr(column)), hint)
     if "" in part_of and "train" not in part_of.values():
         part_of[""] = "train"
     parts = np.array([part_of[cell] for cell in cells])

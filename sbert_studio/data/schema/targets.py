@@ -337,10 +337,12 @@ class CategoryTarget(ColumnHypothesis):
         if not isinstance(self.association, ClassSeparation):
             return _("{column}: no model was used", column=self.column)
         if self.neighbors is not None and self.neighbors.is_clear:
-            return _("{column}: by {model}, {neighbors}", column=self.column, model=self.model, neighbors=self.neighbors.describe())
+            return _(
+                "{column}: according to {model}, {neighbors}", column=self.column, model=self.model, neighbors=self.neighbors.describe()
+            )
         means = {one.label: one.mean for one in self.association.means}
         return _(
-            "{column}: similarity by {model} of two texts of the same category {same}, of different categories {different}",
+            "{column}: according to {model}, the similarity of two texts is {same} within a category and {different} between categories",
             column=self.column,
             model=self.model,
             same=f"{means['same']:.2f}",
@@ -354,9 +356,9 @@ class CategoryTarget(ColumnHypothesis):
             return ""
         share, rows = self.neighbors.share, self.neighbors.rows
         return _(
-            "{model} already separates the categories of {column} (for {share} of {rows} texts the nearest "
-            "neighbor is of the same category), so training on them can hardly improve it: train on examples "
-            "that it confuses, such as categories that overlap on the map",
+            "{model} already separates the categories of {column} (the nearest neighbor of {share} of {rows} "
+            "texts is in the same category), so training on them can hardly improve it: train on examples that it"
+            " confuses, such as categories that overlap on the map",
             model=self.model,
             column=repr(self.column),
             share=f"{share:.0%}",

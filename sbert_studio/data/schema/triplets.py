@@ -44,11 +44,11 @@ def specified_triplets(context: SchemaContext, columns: Sequence[str] | None) ->
         if len(found) < 3:
             raise StudioError(
                 _(
-                    "{name} has {texts} columns of text; triplets need anchor, positive and negative",
+                    "{name} has {texts} text columns; triplets need an anchor, a positive and a negative",
                     name=context.table.name,
                     texts=len(context.texts),
                 ),
-                "name three columns, or convert pairs or entailment labels to triplets",
+                "specify three columns, or convert pairs or entailment labels to triplets",
             )
         texts = tuple(found[:3])
     return InferredSchema(_triplets(context, texts), EXPLICIT)
@@ -113,7 +113,7 @@ def _check_numbered(context: SchemaContext, names: tuple[str, ...]) -> InferredS
             share=f"{share:.0%}",
         )
         return InferredSchema(_triplets(context, names), BY_EVIDENCE, (why,))
-    why = "nothing tells which text is the negative"
+    why = "nothing indicates which text is the negative"
     if share is not None:
         why = _("the second text is more similar to the first than the third is in {share} of the sampled rows", share=f"{share:.0%}")
     order, other = names, (names[0], names[2], names[1])

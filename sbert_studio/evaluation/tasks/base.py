@@ -53,7 +53,7 @@ def class_roles(table: Table) -> ClassRoles:
     if roles.group is None:
         raise StudioError(
             _("no column of {name} can contain classes", name=table.name),
-            "a column of texts and a column of classes are required, with at least two classes and several rows each",
+            "a text column and a class column are required, with at least two classes and several rows per class",
         )
     return ClassRoles(roles.texts[0], roles.group)
 
@@ -201,7 +201,7 @@ class Task(ABC):
 
     def evaluate_pair_scores(self, examples: Examples, scores: np.ndarray, classes: tuple[str, ...]) -> Report:
         """Evaluate the output of a pair scorer for :meth:`pairs`: (n,) scores, or (n, c) logits of ``classes``."""
-        raise StudioError(_("{name} needs a vector of each text", name=self.name), "evaluate it on pairs with a score or a label")
+        raise StudioError(_("{name} needs a vector for each text", name=self.name), "evaluate it on pairs with a score or a label")
 
     def evaluate_ranking(self, examples: Examples, model: PairScorer, progress: Progress | None) -> Report:
         """Evaluate a pair scorer that ranks encoded candidates, for tasks with ``ranks_candidates``."""
@@ -235,7 +235,7 @@ class Task(ABC):
                 else "a poly-encoder compares several vectors of one text with one of the other"
             )
             raise StudioError(
-                _("{name} needs a vector of each text, and {kind}", name=self.name, kind=kind),
+                _("{name} needs a vector for each text, but {kind}", name=self.name, kind=kind),
                 "evaluate it on pairs with a score or a label",
             )
 
@@ -290,7 +290,7 @@ class Task(ABC):
             if roles is known_roles:
                 wanted = join(" or ", (kind.replace("_", " ") for kind in self.kinds))
                 raise StudioError(
-                    _("these rows are {kind}, and {name} needs {wanted}", kind=roles.kind.replace("_", " "), name=self.name, wanted=wanted),
+                    _("these rows are {kind}, but {name} needs {wanted}", kind=roles.kind.replace("_", " "), name=self.name, wanted=wanted),
                     "choose another task or kind",
                 )
             roles = infer_roles(table, self.kinds[0])
@@ -313,7 +313,7 @@ def require_order(roles: Roles) -> None:
     """
     if roles.kind == "labelled_pairs" and not roles.ordered:
         raise StudioError(
-            _("the labels {labels} have no order, so they cannot be ranked", labels=", ".join(roles.labels[:6])), "choose classes"
+            _("the labels {labels} have no order, so they cannot be ranked", labels=", ".join(roles.labels[:6])), "choose the task classes"
         )
 
 

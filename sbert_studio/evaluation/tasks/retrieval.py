@@ -148,7 +148,7 @@ class RetrievalTask(Task):
 
     order = 5
     title = "Retrieval of matching texts"
-    help = "Retrieval of each text's partner among all texts: MRR and nDCG in the top 10, accuracy at 1 to 10."
+    help = "Retrieval of each text's match among all texts: MRR and nDCG in the top 10, accuracy at 1 to 10."
     kinds: ClassVar[tuple[Kind, ...]] = ("positive_pairs",)
     main: ClassVar[tuple[str, ...]] = ("mrr_at_10",)
     needs_vectors = True

@@ -53,7 +53,7 @@ class MachineSpeed:
         """Return the precision that ``auto`` chooses on this CPU, and one sentence with the reason."""
         float32, bfloat16 = self.best_rate("float32"), self.best_rate("bfloat16")
         if not bfloat16:
-            return "float32", "this CPU has no fast bfloat16"
+            return "float32", "this CPU does not support fast bfloat16"
         speedup = bfloat16 / max(float32, 1e-9)
         if speedup < _MIN_BFLOAT16_SPEEDUP:
             return "float32", _("bfloat16 is only {speedup} times as fast here, and less precise", speedup=f"{speedup:.1f}")

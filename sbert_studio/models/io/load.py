@@ -199,7 +199,9 @@ def resolve_inside(folder: Path, relative: str) -> Path:
     """Return a path listed in ``modules.json``, which must be inside ``folder``."""
     path = (folder / relative).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise StudioError(_("the model refers to a folder {relative} outside its own", relative=repr(relative)), "do not use this model")
+        raise StudioError(
+            _("the model refers to {relative}, which is outside its own folder", relative=repr(relative)), "do not use this model"
+        )
     return path
 
 

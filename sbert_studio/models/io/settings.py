@@ -15,7 +15,7 @@ from ..similarity import SIMILARITIES
 from .backbone import read_json
 
 _FILE = "config_sentence_transformers.json"
-_EXAMPLE = _('write them into {file} as {"query": "query: ", "document": "passage: "}', file=_FILE)
+_EXAMPLE = _('write them to {file} as {"query": "query: ", "document": "passage: "}', file=_FILE)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _parse_prompts(value: Any) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise StudioError(_("the model's prompts are {value}, not an object of texts", value=repr(str(value)[:40])), _EXAMPLE)
+        raise StudioError(_("the model's prompts are {value}, not an object with string values", value=repr(str(value)[:40])), _EXAMPLE)
     for name, prompt in value.items():
         if prompt is not None and not isinstance(prompt, str):
             raise StudioError(

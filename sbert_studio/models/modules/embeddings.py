@@ -247,7 +247,7 @@ class WordWeights(Module):
         super().__init__()
         table = torch.as_tensor(weights, dtype=torch.float32).reshape(-1, 1)
         if len(table) != len(words):
-            raise StudioError(_("{words} words have {table} weights", words=len(words), table=len(table)), "copy the folder again")
+            raise StudioError(_("there are {table} weights for {words} words", words=len(words), table=len(table)), "copy the folder again")
         self.words = tuple(words)
         self.emb_layer = make_embedding(table)
 

@@ -120,7 +120,7 @@ def project_to_principal_components(vectors: np.ndarray, dim: int) -> np.ndarray
 
 def distillation_note(teacher: str, *, counted: bool) -> str:
     """Return the note of a distilled model for lists and model cards."""
-    by = "their frequency in the texts that it was made for" if counted else "Zipf's law in vocabulary order"
+    by = "their frequency in the texts that it was distilled for" if counted else "Zipf's law in vocabulary order"
     return _(
         "A static distillation of {teacher}: one vector per word, weighted by {by}. Unknown words are ignored. "
         "sentence-transformers loads it with its word tokenizer, which splits texts at spaces.",

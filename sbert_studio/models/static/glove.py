@@ -206,7 +206,9 @@ class GloVe(Learner):
     class Params(LearnerParams):
         """Parameters of equation 9 and AdaGrad."""
 
-        x_max: float = setting(0.0, "Co-occurrence count with full weight; 0: 100 for large corpora, less for small ones.", min=0)
+        x_max: float = setting(
+            0.0, "Co-occurrence count from which pairs have full weight; 0: 100 for large corpora, less for small ones.", min=0
+        )
         alpha: float = setting(0.75, "Exponent that downweights rarer pairs.", min=0, max=1, step=0.05)
         rate: float = setting(0.05, "The learning rate of AdaGrad.", min=1e-6, max=1)
 

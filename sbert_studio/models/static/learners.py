@@ -21,14 +21,14 @@ class VocabularyParams:
     """Vocabulary settings shared by all learners."""
 
     min_count: int = setting(2, "Words that occur less often are skipped.", min=1, max=1_000_000)
-    most_words: int = setting(50_000, "Maximum number of words, the most frequent first.", min=1, max=2_000_000)
+    most_words: int = setting(50_000, "Maximum vocabulary size; the most frequent words are kept.", min=1, max=2_000_000)
 
 
 @dataclass(frozen=True)
 class LearnerParams(VocabularyParams):
     """Settings of learners that iterate over the texts and use the neighbors of each word."""
 
-    width: int = setting(100, "Components of a vector.", min=2, max=1000)
+    width: int = setting(100, "Number of vector components.", min=2, max=1000)
     epochs: int = setting(25, "Passes over the texts.", min=1, max=1000)
     window: int = setting(10, "Number of context words on either side.", min=1, max=100)
 

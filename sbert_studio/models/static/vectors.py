@@ -188,7 +188,7 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
         if not blank:
             table.width = table.width or len(line.split()) - 1
             if not 1 <= table.width <= _WIDEST:
-                raise StudioError(_("line {number} of {name} is not a word and its numbers", number=number, name=table.name), _AGAIN)
+                raise StudioError(_("line {number} of {name} is not a word followed by numbers", number=number, name=table.name), _AGAIN)
             table.add(*_parse(line, table, number))
             found += 1
         number += 1
@@ -197,12 +197,12 @@ def _read_text(source: IO[bytes], table: _TableBuilder, line: bytes, number: int
         values = {"name": table.name, "header": header[0], "found": found}
         raise StudioError(
             _(
-                "{name} ends in line {number}: its first line announces {header} words, but {found} are there",
+                "{name} ends at line {number}: its first line announces {header} words, but it contains {found}",
                 number=number - 1,
                 **values,
             )
             if found < header[0]
-            else _("{name}: the first line announces {header} words, but {found} or more are there", **values),
+            else _("{name}: the first line announces {header} words, but the file contains {found} or more", **values),
             _AGAIN,
         )
 
@@ -260,7 +260,12 @@ def _read_binary(source: IO[bytes], table: _TableBuilder, ahead: bytes, words: i
             more = source.read(_AHEAD)
             if not more:
                 raise StudioError(
-                    _("{name} ends within word {number} of {words} according to its header", name=table.name, number=number, words=words),
+                    _(
+                        "{name} ends within word {number} of the {words} announced in its header",
+                        name=table.name,
+                        number=number,
+                        words=words,
+                    ),
                     _AGAIN,
                 )
             ahead, at = ahead[at:] + more, 0

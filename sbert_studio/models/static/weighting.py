@@ -25,7 +25,7 @@ class TfIdf(Learner):
     """TF-IDF learner; the vector of a word is its IDF times its row of V, so that the sum over a text's words is its row of TF-IDF · V."""
 
     title = "TF-IDF with SVD"
-    summary = "Counts words and downweights frequent ones, without learning their meaning: the baseline."
+    summary = "Counts words and downweights frequent ones, without learning their meaning; a baseline."
     unit = "products"
     weighted = True
 
@@ -33,7 +33,7 @@ class TfIdf(Learner):
     class Params(VocabularyParams):
         """Settings of the singular value decomposition."""
 
-        dim: int = setting(300, "Components of a vector; fewer with fewer texts or words.", min=1, max=2000)
+        dim: int = setting(300, "Number of vector components; reduced if there are fewer texts or words.", min=1, max=2000)
 
     def learn(self, texts: Sequence[str], seed: int = SEED, progress: Progress | None = None) -> WordVectors:
         """Factorize the TF-IDF matrix; ``progress`` is called with the number of matrix-vector products and an unknown total."""
@@ -113,7 +113,7 @@ def word_weights(weighting: str, vectors: WordVectors, texts: Sequence[str] | No
     if weighting == "sif":
         return sif(frequencies(vectors), a)
     if not texts:
-        raise StudioError("TF-IDF weights need texts to be fitted to", "use training texts, or choose sif or plain")
+        raise StudioError("TF-IDF weights must be fitted to texts", "use training texts, or choose sif or plain")
     return idf(vectors, texts)
 
 

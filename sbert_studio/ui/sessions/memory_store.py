@@ -69,7 +69,7 @@ class MemoryStore:
         with self._lock:
             if not isinstance(key, str) or key not in self._items:
                 reason = self._removed.get(key) if isinstance(key, str) else None
-                raise StudioError(_describe_removal(kind, reason), "choose it once more")
+                raise StudioError(_describe_removal(kind, reason), "choose it again")
             if kind and self._items[key].kind not in ("", kind):
                 raise StudioError(_("this is not a {kind}", kind=kind), "choose one")
             self._items.move_to_end(key)
@@ -139,7 +139,7 @@ def _describe_removal(kind: str, reason: int | None) -> str:
     if reason == _CROWDED:
         return _("this {kind} was unloaded to free memory, because too much was open at the same time", kind=kind)
     if reason == _OVER_QUOTA:
-        return _("this {kind} was unloaded to free memory for a later selection", kind=kind)
+        return _("this {kind} was unloaded to free memory for a newer selection", kind=kind)
     if reason == _ON_REQUEST:
         return _("this {kind} was removed, as you asked", kind=kind)
     return _("this {kind} is no longer in memory", kind=kind)

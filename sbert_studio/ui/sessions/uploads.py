@@ -43,12 +43,14 @@ class UploadLedger:
         if self._each and own + size > self._each:
             quota = f"{self._each / _MIB:,.0f}"
             return _(
-                "Your uploads of today would exceed the maximum allowed size of {quota} MiB. Try again tomorrow, or upload smaller files.",
+                "This upload would exceed your daily maximum allowed size of {quota} MiB. Try again tomorrow, or upload smaller files.",
                 quota=quota,
             )
         if self._everybody and total + size > self._everybody:
             quota = f"{self._everybody / _MIB:,.0f}"
-            return _("The uploads of all visitors would exceed the maximum allowed size of {quota} MiB. Try again later.", quota=quota)
+            return _(
+                "This upload would exceed the daily maximum allowed size of {quota} MiB for all visitors. Try again later.", quota=quota
+            )
         return None
 
     def add(self, address: str, size: int) -> None:

@@ -77,9 +77,9 @@ def _refusal(address: str, message: str, files: Any, most: int = MOST) -> Studio
 
 
 def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    _refusal("hf://datasets/a/alone", "which is the maximum", hub, most=100)
+    _refusal("hf://datasets/a/alone", "exceeds the maximum", hub, most=100)
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
-    _refusal("hf://datasets/a/alone", "which is the maximum", hub, most=100)
+    _refusal("hf://datasets/a/alone", "exceeds the maximum", hub, most=100)
 
 
 def test_an_offline_machine_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,11 +97,11 @@ def test_a_line_that_is_not_json_is_named(tmp_path: Path, line: str) -> None:
         ('{"text" "a"}', "a colon is missing"),
         ('{"text": "a" "b": 1}', "a comma is missing"),
         ("{text: 1}", "a name in double quotes is missing"),
-        ('{"text": "a"} b', "something follows the value"),
-        ('{"text": "a', "a text is not closed"),
+        ('{"text": "a"} b', "there is extra text after the value"),
+        ('{"text": "a', "a string is not closed"),
         ('{"text": "a\tb"}', "a control character"),
-        (r'{"text": "\q"}', "a backslash that starts no escape sequence"),
-        (r'{"text": "\u12"}', "a backslash that starts no escape sequence"),
+        (r'{"text": "\q"}', "a backslash that does not start a valid escape sequence"),
+        (r'{"text": "\u12"}', "a backslash that does not start a valid escape sequence"),
     ],
 )
 def test_the_reason_why_a_line_is_not_json_can_be_translated(tmp_path: Path, line: str, reason: str) -> None:

@@ -71,7 +71,7 @@ def test_a_word_among_words_is_kept_and_reported(others: list[str], cell: str, k
     (told,) = findings
     assert told.rows == tuple(range(2, 62, 10))
     assert repr(cell) in told.message
-    assert ("kept as a text" in told.message, bool(told.skip_reason)) == (kept, not kept)
+    assert ("kept as text" in told.message, bool(told.skip_reason)) == (kept, not kept)
     corpus = corpus_from_table(table, "text")
     assert len(corpus) == (60 if kept else 54)
     assert any(note.rows == told.rows for note in corpus.notes)

@@ -70,14 +70,14 @@ def test_groups_and_splits_are_found() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"kind": "scored_pairs"}, "one column of text"),
-        ({"kind": "positive_pairs"}, "one column of text"),
+        ({"kind": "scored_pairs"}, "one text column"),
+        ({"kind": "positive_pairs"}, "one text column"),
         ({"kind": "triplets"}, "triplets need"),
         ({"columns": ["text", "nothing"]}, "no column 'nothing'"),
         ({"columns": ["text", "text"]}, "two roles"),
         ({"columns": ["text", "label"], "target": "text"}, "two roles"),
         ({"kind": "sentences", "columns": ["text", "label"]}, "need 1 text column"),
-        ({"kind": "quadruplets", "columns": ["text", "label"]}, "not a kind"),
+        ({"kind": "quadruplets", "columns": ["text", "label"]}, "not a known kind"),
         ({"kind": "scored_pairs", "columns": ["text", "other"], "target": "label"}, "words, not scores"),
         ({"kind": "labelled_pairs", "columns": ["text", "other"], "target": "remark"}, "too many to be classes"),
     ],
@@ -245,7 +245,9 @@ def test_codes_of_orders_are_no_categories_and_saturated_categories_are_reported
     texts = [" ".join(generator.permutation(WORDS[6 * (row % 3) : 6 * (row % 3) + 6])) + f" {row}" for row in range(150)]
     found = diagnose(make_table({"text": texts, "category": ["abc"[row % 3] * 3 for row in range(150)]}), similar=overlap).findings
     assert [
-        one.severity for one in found if "the model already separates the categories of 'category' (for 100% of 150 texts" in one.message
+        one.severity
+        for one in found
+        if "the model already separates the categories of 'category' (the nearest neighbor of 100% of 150 texts" in one.message
     ] == ["info"]
 
 

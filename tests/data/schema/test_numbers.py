@@ -130,7 +130,7 @@ def test_a_single_minus_one_is_an_outlier_and_noise_of_32_bits_is_not() -> None:
     found = diagnose(pair_table("score", [f"{one * 1.0000001192:.10f}" for one in [*SHARE[:-1], 1.0]]))
     assert (found.roles.low, found.roles.high, len(found.examples)) == (0.0, 1.0, ROWS)
     assert found.examples.targets is not None and found.examples.targets.max() == 1.0
-    assert any("clipped to it" in finding.message for finding in found.findings)
+    assert any("clipped to the scale" in finding.message for finding in found.findings)
 
 
 # --- outliers: left out if the texts do not fit, else asked about

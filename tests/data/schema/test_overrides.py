@@ -58,7 +58,7 @@ def test_scales_and_orders_are_read_as_people_write_them_or_refused() -> None:
         with pytest.raises(StudioError, match="not a scale"):
             parse_scale(text)
     for text in ("yes", "a,a"):
-        with pytest.raises(StudioError, match="not an order"):
+        with pytest.raises(StudioError, match="not a valid label order"):
             parse_order(text)
 
 
@@ -138,9 +138,9 @@ def test_another_scale_loses_no_row_and_two_scales_are_refused_with_their_rows()
     found = diagnose(scored(), dev=scored(top=100))
     assert found.dev_examples is not None and len(found.dev_examples) == len(found.examples)
     assert found.dev_examples.targets == pytest.approx(found.examples.targets, abs=0.01)
-    assert any("those of the training file on 0–5" in one.message for one in found.findings)
+    assert any("but those of the training file are on 0–5" in one.message for one in found.findings)
     cells = [f"{5 * one * (20 if place % 3 == 0 else 1):g}" for place, one in enumerate(SHARE)]
-    with pytest.raises(StudioError, match="off the training file's scale 0–5") as caught:
+    with pytest.raises(StudioError, match="outside the training file's scale 0–5") as caught:
         build_dev_examples(pair_table("score", cells), Roles("scored_pairs", ("one", "two"), "score", 0.0, 5.0))
     assert caught.value.rows == tuple(place + 2 for place, cell in enumerate(cells) if float(cell) > 5)
     assert "do not use the file" in caught.value.hint

@@ -91,7 +91,7 @@ def test_cells_that_name_no_part_are_asked_about_with_row_and_value(cell: str, s
 
 def test_a_chosen_column_without_parts_is_refused() -> None:
     table = scored(CYCLE)
-    with pytest.raises(StudioError, match="does not assign rows to parts"):
+    with pytest.raises(StudioError, match="does not assign rows to splits"):
         infer_schema(table, SchemaOverrides(split="score"))
     with pytest.raises(StudioError, match="no column 'part'"):
         infer_schema(table, SchemaOverrides(split="part"))

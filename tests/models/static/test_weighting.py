@@ -90,7 +90,7 @@ def test_sif_is_equation_3() -> None:
 
 
 def test_an_unknown_weighting_and_idf_without_texts_are_told() -> None:
-    with pytest.raises(StudioError, match="need texts"):
+    with pytest.raises(StudioError, match="must be fitted to texts"):
         word_weights("tfidf", _table())
     with pytest.raises(StudioError, match="no weighting 'bm25'"):
         word_weights("bm25", _table())

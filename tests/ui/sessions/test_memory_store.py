@@ -37,7 +37,7 @@ def test_forty_eight_choices_of_one_visitor_leave_the_others_theirs(visitor: typ
     his = [shelf.put(things(9_000)) for _ in range(48)]
     assert len(shelf.get(hers)) == 9_000
     assert [key in shelf for key in his[-2:]] == [True, True]
-    with pytest.raises(StudioError, match="was unloaded to free memory for a later selection"):
+    with pytest.raises(StudioError, match="was unloaded to free memory for a newer selection"):
         shelf.get(his[0])
 
 
@@ -60,7 +60,7 @@ def test_where_all_want_too_much_the_one_who_holds_most_gives_way_and_is_told(vi
     assert [[key in shelf for key in keys[name]] for name in ("ada", "bob", "eve", "kim")] == [[True], [False, True], [True], [True]]
     with pytest.raises(StudioError, match="was unloaded to free memory, because too much was open") as caught:
         shelf.get(keys["bob"][0])
-    assert caught.value.hint == "choose it once more"
+    assert caught.value.hint == "choose it again"
 
 
 def test_what_a_closed_page_had_goes_first_and_after_a_while(visitor: type[Visitor], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_uploads_have_a_budget_for_each_address_and_for_all(opened: Any, tmp_pat
     assert refused.status_code == 413 and "3 MiB" in refused.text
     assert send(client, 2 * MIB, "203.0.113.2").status_code == 200, "another visitor has a budget of their own"
     refused = send(client, 2 * MIB, "203.0.113.3")
-    assert refused.status_code == 413 and "of all visitors" in refused.text
+    assert refused.status_code == 413 and "for all visitors" in refused.text
     assert on_disk(tmp_path / "sent") < 5 * MIB
 
 

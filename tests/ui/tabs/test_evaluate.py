@@ -86,7 +86,7 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == handlers.EVALUATE_AGAIN
 
     best, other = sorted((tiny, static), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
-    assert column_names(differences) == ["Texts", "People say", f"{best} says", f"{other} says", "Closer", "Row"]
+    assert column_names(differences) == ["Texts", "Gold answer", f"{best} predicts", f"{other} predicts", "Closer", "Row"]
     assert len(differences["rows"]) == 20 and {row[4] for row in differences["rows"]} == {tiny, static}
     lines = pairs.read_text(encoding="utf-8").splitlines()
     for texts, people, *models, closer, row in differences["rows"]:  # rows as a spreadsheet numbers them, scores on the file's scale
@@ -101,7 +101,7 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     rows, choices = shown.leaderboard["rows"], dict(shown.sets)["choices"]  # type: ignore[arg-type]
     assert {row[0] for row in rows} == {Path(str(tiny)).name, Path(static).name}
     assert [row[1] for row in rows] == sorted((row[1] for row in rows), reverse=True)
-    assert [title for title, _ in choices] == ["All sets", "pairs.csv"] and shown.speeds is None
+    assert [title for title, _ in choices] == ["All datasets", "pairs.csv"] and shown.speeds is None
     one_set = handlers.show_leaderboard(page, None, choices[1][1])
     assert "Set" not in column_names(one_set.leaderboard) and one_set.speeds is not None
     for suffix in (".csv", ".md"):
@@ -356,7 +356,7 @@ def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_fi
         shared.files.remove(shared.visitor(owner), stored.id)
     Path(str(job.about.form.file)).unlink()
     before = view_of(shared, owner)
-    with pytest.raises(StudioError, match=r"dev300.csv is no longer here"):
+    with pytest.raises(StudioError, match=r"dev300.csv is no longer stored here"):
         handlers.repeat_evaluation(shared, owner, static, replace(again, file=None))
     assert view_of(shared, owner) == before
 
@@ -408,17 +408,17 @@ def conclude(*scores: MainScore) -> str:
 
 def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance() -> None:
     apart = conclusion_view([score("A", 0.5, DRAWS, 10), score("B", 0.6, DRAWS + 0.1, 1), score("C", 0.59, DRAWS + 0.09, 100)])
-    assert apart["text"].startswith("B is better than C by 0.0100") and "more than chance" in apart["text"]
+    assert apart["text"].startswith("B is better than C by 0.0100") and "beyond chance" in apart["text"]
     assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000")
     assert apart["more"][1] == "C encodes 100 times as many sentences per second."
     assert set(apart["theirs"]) == {"A", "B", "C"}
     once = conclusion_view([score("A", 0.5, DRAWS, 130), score("B", 0.6, DRAWS + 0.1, 100)])
     assert not any("per second" in sentence for sentence in once["more"]), "within the error of one timing"
     near = conclusion_view([score("A", 0.50, DRAWS), score("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
-    assert near["text"].startswith("B is ahead of A by 0.0050") and "could be chance" in near["text"] and near["more"] == []
+    assert near["text"].startswith("B is ahead of A by 0.0050") and "could be due to chance" in near["text"] and near["more"] == []
     assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B have the same score."
     assert "too few" in conclude(score("A", 0.5), score("B", 0.6))
-    assert "another metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
+    assert "a different metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
     lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
     assert conclude(*lower).startswith("A is better than B by 0.1000 (between +0.1000")
     assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.5000", "95% interval 0.4000 to 0.6000"))
@@ -428,11 +428,11 @@ def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
     draws = DRAWS + 0.3
     scores = [score("A", 0.8, draws, metric="accuracy"), score("B", 0.85, draws + 0.05, metric="accuracy")]
     view = conclusion_view(scores, "Counts.", ["But 3 rows."])
-    assert view["text"].startswith("B is better than A: of 100 rows") and view["more"] == ["But 3 rows.", "Counts."]
-    assert all(part in view["text"] for part in ("85 right instead of 80", "(between +5 and +5)", "more than chance"))
+    assert view["text"].startswith("B is better than A: it gets 85 of 100 rows") and view["more"] == ["But 3 rows.", "Counts."]
+    assert all(part in view["text"] for part in ("85 of 100 rows right instead of 80", "(between +5 and +5)", "beyond chance"))
     wide = draws + np.linspace(-1, 1, 500)
     near = conclude(score("A", 0.8004, draws, metric="cosine_accuracy"), score("B", 0.8021, wide, metric="cosine_accuracy"))
-    assert "of 1,000 rows it gets 802 right instead of 800" in near and "could be chance" in near
+    assert "it gets 802 of 1,000 rows right instead of 800" in near and "could be due to chance" in near
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(10, 2), (12, 4), (17, 7), (18, 7), (6, 4)])
@@ -445,7 +445,7 @@ def test_interval_has_enough_digits_to_show_on_which_side_of_zero_it_ends(only_a
         *(score(name, float(rows.mean()), bootstrap_mean(rows), metric="accuracy") for name, rows in zip("AB", right, strict=True))
     )
     low, high = (float(end.replace("−", "-")) for end in re.findall(r"[+−][\d.]+", text))
-    assert ("more than chance" in text) is (low > 0) and high > 0, text
+    assert ("beyond chance" in text) is (low > 0) and high > 0, text
 
 
 def test_verdict_needs_an_interval_that_excludes_zero() -> None:

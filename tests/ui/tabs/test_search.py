@@ -91,7 +91,7 @@ def test_rows_selected_on_the_map_restrict_the_search_of_their_corpus(page: Page
     everything = handlers.search_all_rows(page, inputs)
     assert len(everything.hits["ids"]) == 10 and everything.rows_to_search is None
     row, note, _ = handlers.describe_selected_rows(rows)
-    assert row["visible"] and note == {"text": "Only among 3 texts."}
+    assert row["visible"] and note == {"text": "Searching only 3 texts."}
     assert not handlers.describe_selected_rows(None)[0]["visible"]
     assert handlers.follow_corpus(page, key, rows).rows_to_search is UNCHANGED
     assert handlers.follow_corpus(page, None, rows).rows_to_search is None, "the sample is another corpus"

@@ -248,7 +248,7 @@ def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_
     shared.studio.embedding_jobs.stop(shared.visitor(mine), job.id)
     assert ended(shared, mine).status == "stopped"
     start(shared, "glove", texts, QUICK, mine)
-    assert "the maximum is 50" in ended(shared, mine).message
+    assert "the maximum here is 50" in ended(shared, mine).message
     short = texts.with_name("short.csv")
     short.write_text("text\n" + "\n".join(sentences(40)) + "\n", encoding="utf-8")
     start(shared, "glove", short, QUICK, mine)

@@ -77,7 +77,7 @@ def best_first(scores: Sequence[MainScore]) -> list[int]:
 def cautions(evaluation: EvaluationResult) -> list[str]:
     """Return warnings about models that were trained on rows of the evaluation."""
     notes = dict.fromkeys(note for model in evaluation.models for own in model.notes for note in own if INFLATES_SCORE in note)
-    return [to_sentence(_("But {note}", note=uncapitalize(note))) for note in notes]
+    return [to_sentence(_("Note that {note}", note=uncapitalize(note))) for note in notes]
 
 
 def verdict(first: MainScore, other: MainScore) -> str:
@@ -118,7 +118,7 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
 def _compare(best: MainScore, other: MainScore) -> str:
     if best.metric != other.metric:
         return _(
-            "{title} is evaluated by another metric ({metric} {score}).",
+            "{title} is evaluated with a different metric ({metric} {score}).",
             title=other.title,
             metric=describe_metric(other.metric),
             score=f"{other.score:.4f}",
@@ -135,9 +135,19 @@ def _compare_scores(best: MainScore, other: MainScore) -> str:
         return _("{a} is ahead of {b} by {gain}, but there are too few rows to distinguish this from chance.", a=a, b=b, gain=f"{gain:.4f}")
     if is_certain:
         return _(
-            "{a} is better than {b} by {gain} ({interval}); that is more than chance.", a=a, b=b, gain=f"{gain:.4f}", interval=interval
+            "{a} is better than {b} by {gain} ({interval}); the difference is beyond chance.",
+            a=a,
+            b=b,
+            gain=f"{gain:.4f}",
+            interval=interval,
         )
-    return _("{a} is ahead of {b} by {gain} ({interval}); that could be chance.", a=a, b=b, gain=f"{gain:.4f}", interval=interval)
+    return _(
+        "{a} is ahead of {b} by {gain} ({interval}); the difference could be due to chance.",
+        a=a,
+        b=b,
+        gain=f"{gain:.4f}",
+        interval=interval,
+    )
 
 
 def _compare_shares(best: MainScore, other: MainScore) -> str:
@@ -146,17 +156,18 @@ def _compare_shares(best: MainScore, other: MainScore) -> str:
     counts = {"a": a, "b": b, "of": f"{of:,}", "one": f"{one:,}", "two": f"{two:,}"}
     if not interval:
         return _(
-            "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two}; the rows are too few to tell this from chance.",
+            "{a} is ahead of {b}: it gets {one} of {of} rows right instead of {two}; there are too few rows to "
+            "distinguish this from chance.",
             **counts,
         )
     if is_certain:
         return _(
-            "{a} is better than {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that is more than chance.",
+            "{a} is better than {b}: it gets {one} of {of} rows right instead of {two} ({interval}); the difference is beyond chance.",
             **counts,
             interval=interval,
         )
     return _(
-        "{a} is ahead of {b}: of {of} rows it gets {one} right instead of {two} ({interval}); that could be chance.",
+        "{a} is ahead of {b}: it gets {one} of {of} rows right instead of {two} ({interval}); the difference could be due to chance.",
         **counts,
         interval=interval,
     )

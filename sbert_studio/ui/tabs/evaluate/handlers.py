@@ -117,7 +117,7 @@ def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationFor
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
         if file is None:
-            raise StudioError(_("the file {name} is no longer here", name=last.data.name), "upload it again, then press Evaluate")
+            raise StudioError(_("the file {name} is no longer stored here", name=last.data.name), "upload it again, then press Evaluate")
         form = replace(form, file=file)
     _start_form(page, owner, model, form)
     return show_evaluation(page, owner)
@@ -335,7 +335,7 @@ def suite_choices(page: Page) -> list[tuple[str, str]]:
 
 def suite_help(page: Page) -> str:
     if page.studio.evaluation.list_suites():
-        return "Benchmarks from the literature on this machine."
+        return "Benchmarks from the literature that are available on this machine."
     folder = "" if page.shared else f": {page.studio.workspace.home / 'suites'}"
     return _("There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}", folder=folder)
 
@@ -372,7 +372,7 @@ def _source_groups(source: str) -> SourceGroups:
     return SourceGroups(*(props(visible=source == name) for name in (FILE, SUITE, PUBLIC)))
 
 
-ALL_SETS = "All sets"
+ALL_SETS = "All datasets"
 NO_ENTRIES = placeholder("Nothing has been evaluated yet. The scores of each evaluation appear here.")
 
 

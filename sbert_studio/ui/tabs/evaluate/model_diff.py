@@ -88,7 +88,7 @@ def compare(
     progress: gr.Progress | None = None,
 ) -> ModelDiffView:
     if not before or not after:
-        raise StudioError("a second model is needed", "choose one, such as a run of the Fine-tune tab")
+        raise StudioError("a second model is needed", "choose one, such as a run from the Fine-tune tab")
     key, selected = page.corpora.current(corpus)
     texts, typed = selected.corpus, parse_queries(queries)
     column = category if category in texts.fields else None
@@ -274,12 +274,15 @@ def describe_categories(groups: CategoryChange) -> str:
     if groups.texts <= of or (before == after and groups.before != groups.after):  # counts instead of shares
         of, before, after = groups.texts, round(groups.texts * groups.before), round(groups.texts * groups.after)
     words = _(
-        "Of {of} texts, {before} → {after} have a nearest text of the same category", of=f"{of:,}", before=f"{before:,}", after=f"{after:,}"
+        "Of {of} texts, {before} → {after} have a nearest neighbor in the same category",
+        of=f"{of:,}",
+        before=f"{before:,}",
+        after=f"{after:,}",
     )
     if groups.interval is None:
         return _("{words}; {texts} texts are too few to distinguish a gain from chance.", words=words, texts=f"{groups.texts:,}")
     low, high = groups.interval
-    verdict = "significantly better" if low > 0 else "significantly worse" if high < 0 else "that could be chance"
+    verdict = "significantly better" if low > 0 else "significantly worse" if high < 0 else "this could be due to chance"
     verdict = "no difference" if groups.before == groups.after else verdict
     span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
     if groups.learned:

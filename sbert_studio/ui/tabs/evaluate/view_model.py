@@ -29,14 +29,18 @@ _MAX_NOTES, _MAX_DIFFERENCES, _MAX_CHARACTERS = 8, 20, 300
 # Entries of reports that describe the rows and the procedure.
 _NOT_SCORES = ("classes", "majority", "folds", "train_rows", "known_rows")
 _BY_PERCENTILE = (
-    "Closer: the model whose rank of the pair, among all pairs, is closer to its rank by people; the scales of the models differ."
+    "Closer: the model whose rank of the pair among all pairs is closer to its rank by human score; the "
+    "models' scores are on different scales."
 )
-_BY_ORDER = "Closer: the model that ranks more pairs with other labels on the correct side of this one; the scales of the models differ."
+_BY_ORDER = (
+    "Closer: the model that ranks more pairs with other labels on the correct side of this pair; the "
+    "models' scores are on different scales."
+)
 _PREDICTIONS = {
     "cosine": "the cosine similarity of the two texts",
     "score": "the score of the pair",
     "margin": "whether the second text is closer to the first than the third",
-    "rank": "the rank of the partner among all texts",
+    "rank": "the rank of the matching text among all texts",
     "class": "a category",
 }
 
@@ -308,9 +312,9 @@ def differences_table(evaluation: EvaluationResult, one: int, two: int, titles: 
     columns = [
         *([column("Set", ours=True)] if several else []),
         column("Texts", "texts", main=True),
-        column("People say", ours=not is_labelled),
+        column("Gold answer", ours=not is_labelled),
     ]
-    columns += [column(_("{name} says", name=name), ours="class" not in kinds) for name in names] + [
+    columns += [column(_("{name} predicts", name=name), ours="class" not in kinds) for name in names] + [
         column("Closer", ours=True),
         column("Row", "row"),
     ]
@@ -336,7 +340,7 @@ def describe_counts(evaluation: EvaluationResult, one: int, two: int, titles: Ma
     total = AgreementCounts(both, first, second, neither).total
     a, b = (titles.get(evaluation.models[index].model, evaluation.models[index].model) for index in (one, two))
     return _(
-        "Of {total} rows {a} gets {both} right and {b} {both2}: on {first} only {a} is right, on {second} only {b}.",
+        "Of {total} rows, {a} gets {both} right and {b} gets {both2} right: only {a} is right on {first}, and only {b} on {second}.",
         total=f"{total:,}",
         a=a,
         both=f"{both + first:,}",
@@ -359,7 +363,7 @@ def _describe_row(file: EvaluationFile, predictions: Predictions, row: int) -> t
     examples = file.rows.examples
     texts = [shorten(one[row], _MAX_CHARACTERS) for one in examples.texts]
     if predictions.kind == "rank":
-        return texts[:1], _("its partner: {texts}", texts=texts[1])
+        return texts[:1], _("its match: {texts}", texts=texts[1])
     if predictions.kind == "margin":
         return texts, "the second is closer"
     people = _describe_target(examples, file.rows.scale, row)

@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 _MAX_LISTED = 20
 _HELD_OUT_CHOSE = "Each strength is scored on the rows used to select among them; the gain above comes from other rows."
-_CHOSEN_BY_HAND = "Each strength is scored on these rows: if you select a strength by them, its gain on them is no longer unbiased."
+_CHOSEN_BY_HAND = (
+    "Each strength is scored on these rows: if you select a strength by these scores, its gain on these rows is no longer unbiased."
+)
 _MISTAKES = {
     "labelled_texts": "The nearest text has another category.",
-    "scored_pairs": "“the model”: pairs in the model's order of similarity, each with the score at the same rank in your order.",
-    "labelled_pairs": "“the model”: pairs in the model's order of similarity, each with the label at the same rank in your order.",
+    "scored_pairs": "“the model”: the score in your file with the same rank as the pair in the model's order of similarity.",
+    "labelled_pairs": "“the model”: the label in your file with the same rank as the pair in the model's order of similarity.",
     "triplets": "The negative is closer than the positive.",
-    "positive_pairs": "Another text is closer than the partner.",
+    "positive_pairs": "Another text is closer than the matching text.",
 }
 
 
@@ -126,7 +128,7 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
         compare=props(visible=has_model and embeds_texts),
         save=props(visible=has_model),
         push=props(visible=has_model),
-        alarm=questions_view("Training stopped with a question", [question] if question else []),
+        alarm=questions_view("Training stopped: your answer is needed", [question] if question else []),
         strength=None if run is None else strength_view(run),
         pinned=pinned_view(studio.fine_tune.get_pins(now.run_id) if now.run_id else None, now),
         mistakes=None if run is None else mistakes_view(studio, run),
@@ -232,7 +234,7 @@ def _run_row(seen: RunView, chosen: str) -> Value:
     run = seen.run
     words = _("Training · step {step} of {steps}", step=f"{run.step:,}", steps=f"{run.steps:,}") if run.steps else "Training"
     if run.status == "queued":
-        words = _("Waiting · {waiting} before it", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
+        words = _("Waiting · {waiting} ahead", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
     return {
         "id": run.id,
         "name": run.name,

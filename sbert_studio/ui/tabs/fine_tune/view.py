@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TITLE = FINE_TUNE
 ORDER = 4
-_ABOUT = "Give examples of what should count as similar. The model learns from them and can then be selected in every tab."
+_ABOUT = "Provide examples of what should count as similar. The model learns from them and can then be selected in every tab."
 _FILE = "Examples: pairs, triplets, texts with a category or sentences in a CSV, TSV, JSONL, XLSX or Parquet"
 _DEV = "Validation examples with the same columns; by default, part of the rows is held out"
 _FIRST = "Examples of any kind to train on first, such as inference labels before scored pairs"
 _EXACT = (
-    "Exact, cell for cell: uploading it here or training on it from the command line gives the same rows. Do not open "
-    "it in a spreadsheet, which runs cells that begin with = as formulas."
+    "An exact copy of all cells: uploading it here or training on it from the command line gives the same"
+    " rows. Do not open it in a spreadsheet, which runs cells that begin with = as formulas."
 )
 _PINS_HELP = "Texts whose similarity you can judge yourself. They are scored at every evaluation, but not used for training."
 # One event at a time: an edit made while another is processed is sent after the response, with the values set by the response. If sent

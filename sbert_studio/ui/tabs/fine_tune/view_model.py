@@ -44,7 +44,7 @@ NO_FILE = placeholder(
 NO_GROUP = ("none", "")
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
 _PREVIEW_ROWS = 4
-_ESTIMATE_NOTE = "Estimated by running a few steps; the memory is that of the whole program."
+_ESTIMATE_NOTE = "Estimated by running a few steps; memory is given for the whole program."
 _PREFIX = "tune"
 _BASIC = ("epochs", "batch_size", "learning_rate")
 _LORA = ("lora_r", "lora_alpha", "lora_dropout")
@@ -253,8 +253,8 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
     trainings = spec.seeds * max(1, spec.folds)
     work = (
         ngettext(
-            "{n} epoch of {examples} rows, {batch_size} at a time, {soup} times over",
-            "{n} epochs of {examples} rows, {batch_size} at a time, {soup} times over",
+            "{n} epoch of {examples} rows, {batch_size} at a time, repeated {soup} times",
+            "{n} epochs of {examples} rows, {batch_size} at a time, repeated {soup} times",
             spec.epochs,
             n=f"{spec.epochs:g}",
             examples=f"{len(plan.examples):,}",
@@ -272,8 +272,8 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
         )
     )
     if folds := found.estimate.folds:
-        work += _(", in {folds} folds without a part of the rows each, and once with all of them", folds=folds)
-    work += _(", {trainings} trainings", trainings=trainings) if trainings > 1 else ""
+        work += _(", in {folds} folds that each hold out part of the rows, and once with all rows", folds=folds)
+    work += _(", {trainings} training runs", trainings=trainings) if trainings > 1 else ""
     reasons = [to_sentence(work), to_sentence(found.describe_steps()), _ESTIMATE_NOTE]
     return {"title": to_sentence(found.describe_cost()), "reasons": reasons}
 
@@ -286,7 +286,7 @@ def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
         boxes = [{"name": f"{number}a", "label": _("Pair {number}", number=number)}, {"name": f"{number}b", "label": "and"}]
         shown = [{"kind": "text", "info": "", "choices": [], **box} for box in boxes]
         items.append(group(shown, name=f"pair-{number}", row=True, visible=number <= visible_pairs))
-    query = {"name": "query", "label": "Query, whose nearest texts in your file are listed", "kind": "text", "info": "", "choices": []}
+    query = {"name": "query", "label": "Query (its nearest texts in your file are listed)", "kind": "text", "info": "", "choices": []}
     return form_view("tune-pin", [*items, query], dict(zip(names, texts or [""] * len(names), strict=True)))
 
 

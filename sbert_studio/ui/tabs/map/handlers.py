@@ -283,7 +283,7 @@ def rows_to_search(drawn: DrawnMap, rows: object) -> RowSelection:
 def training_table(page: Page, drawn: DrawnMap) -> TrainingTable:
     labels = drawn.edits.now.labelled()
     if len(labels) < 2:
-        raise StudioError("there is only one label" if labels else "no text has a label yet", "give other texts another label")
+        raise StudioError("there is only one label" if labels else "no text has a label yet", "give other texts a different label")
     cells = [(drawn.corpus.texts[row], label) for label, rows in labels for row in rows.tolist()]
     table = {"text": [text for text, _ in cells], "label": [label for _, label in cells]}
     return make_training_table(page, f"{view_model.file_stem(drawn)} labelled.csv", table)
@@ -293,7 +293,7 @@ def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows:
     """Add a text and one of its neighbors to the basket, and return the basket's new version."""
     texts = [drawn.corpus.texts[row] for row in remaining_rows(rows, drawn)]
     if len(texts) != 2 or texts[0] == texts[1]:
-        raise StudioError("these are not two texts of the map", "click the point again")
+        raise StudioError("these are not two texts on the map", "click the point again")
     return toggle_pair(page, owner, LabelledPair(texts[0], texts[1], together, TITLE))
 
 

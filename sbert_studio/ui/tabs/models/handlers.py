@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ....services.results import ModelSummary
 
 _SELECT = "Select a model to see its details."
-_NO_RUNS = "No runs yet. Fine-tune a model in the Fine-tune tab, and it is listed here."
+_NO_RUNS = "No runs yet. Models that you train in the Fine-tune tab are listed here."
 _UNLIMITED = 1_000_000  # tokens: static embeddings have no limit
 _BADGES = {"run": "finished", "fitted": "own"}
 _SPEC_FACTS = (("Epochs", "epochs"), ("Batch", "batch_size"), ("Learning rate", "learning_rate"), ("Seed", "seed"))

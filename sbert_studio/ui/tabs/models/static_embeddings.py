@@ -38,8 +38,8 @@ _WEIGHTING_TITLES = {"sif": "By rarity (SIF)", "tfidf": "By rarity (TF-IDF)", "p
 _SERVICE_NAMES = {"skip_gram": "skipgram"}
 MAX_NAME = 80
 _DIM = Field("dim", int, 256, "Number of dimensions.", min=1, max=4096)
-_WEIGHTING = Field("weighting", str, "sif", "How much each word counts in the mean of a text.", choices=WEIGHTINGS)
-_COMMON = Field("common", int, 0, "Directions shared by all texts, which are removed.", min=0, max=10, step=1)
+_WEIGHTING = Field("weighting", str, "sif", "Weight of each word in the mean vector of a text.", choices=WEIGHTINGS)
+_COMMON = Field("common", int, 0, "Number of directions shared by all texts to remove.", min=0, max=10, step=1)
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def describe_selected_rows(rows_to_search: RowSelection | None) -> tuple[Update,
     """Return the row with the note that only rows selected on the map are searched, the note, and the tab to open."""
     if rows_to_search is None:
         return props(visible=False), None, UNCHANGED
-    return props(visible=True), {"text": _("Only among {title}.", title=rows_to_search.title)}, gr.Tabs(selected=TITLE)
+    return props(visible=True), {"text": _("Searching only {title}.", title=rows_to_search.title)}, gr.Tabs(selected=TITLE)
 
 
 def search_shards(page: Page, folder: str, query: str, k: float, progress: gr.Progress | None = None) -> Value:

@@ -1,4 +1,4 @@
 """Similarity: two texts, several texts, or a file of pairs.
 
-Compare two sentences, several sentences, or a file of pairs: cosine, dot product, Euclidean and Manhattan distance.
+Compare two sentences, several sentences, or a file of pairs by cosine, dot product, Euclidean or Manhattan distance.
 """

@@ -134,7 +134,7 @@ def model_table(page: Page, first: str, second: str, models: Sequence[str], corp
         column("Assessment", ours=True),
     ]
     note = _("Cosines of different models are not comparable; the share of random pairs from {of} with a lower score is.", of=of)
-    return table(columns, rows, caption=_("By {rows} models", rows=len(rows)), note=note)
+    return table(columns, rows, caption=_("Comparison of {rows} models", rows=len(rows)), note=note)
 
 
 def alignment_view(first: str, second: str, alignment: WordAlignment) -> Value:
@@ -236,7 +236,7 @@ def pairs_table(scores: PairScores) -> Value:
     has_worst = bool(scores.agreement and scores.agreement.worst)
     notes = [_("{agreement}.", agreement=scores.agreement.describe())] if scores.agreement and not has_worst else []
     notes += [_("{account}.", account=scores.account.describe("compared"))] if scores.account.skipped and not has_worst else []
-    notes += [*scores.notes, *([_("The download has {rest} more rows.", rest=f"{rest:,}")] if rest else [])]
+    notes += [*scores.notes, *([_("The download also contains {rest} more rows.", rest=f"{rest:,}")] if rest else [])]
     return table(columns, rows, caption=scores.account.summarize("compared"), note=join(" ", notes))
 
 
@@ -257,7 +257,7 @@ def worst_table(scores: PairScores) -> Value | None:
                 row.b,
                 gap.said,
                 row.similarity.cosine,
-                _("{side}, {gap} of the ranks apart", side=side, gap=f"{abs(gap.gap):.0%}"),
+                _("{side}; its ranks differ by {gap}", side=side, gap=f"{abs(gap.gap):.0%}"),
             ]
         )
     columns = [

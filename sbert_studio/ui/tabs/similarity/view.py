@@ -94,7 +94,7 @@ def _build_pairs_file(page: Page) -> None:
     scores = gr.State(None)
     with gr.Row():
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
-            file = upload("A file with two columns of texts", "pairs-file")
+            file = upload("A file with two text columns", "pairs-file")
             samples = sample_picker(samples_of(*handlers.SAMPLE_KINDS), "pairs")
             cancel_button("pairs")
             write = partial(handlers.write_scores, page)
