@@ -30,8 +30,7 @@ class LruCache(Generic[T]):
     """Thread-safe LRU cache with a byte budget; concurrent requests for a key compute its value once.
 
     cachetools also evicts by size, but a thread cannot wait for another's computation. The newest value is kept even if it alone exceeds
-    the
-    budget, because it is about to be used.
+    the budget, because it is about to be used.
 
     Args:
         budget: total size of the values in bytes.
@@ -160,8 +159,7 @@ def release_mapped_pages(addresses: Collection[int]) -> tuple[Path, ...]:
     """Drop the resident pages of files mapped at these addresses; they are read again on access (Linux).
 
     A static model is read completely once, for its fingerprint, but encoding needs only a few rows. Mappings with modified private pages
-    are
-    skipped. The caller must keep the mappings alive and must not write to them.
+    are skipped. The caller must keep the mappings alive and must not write to them.
 
     Returns:
         The mapped files.
@@ -269,8 +267,7 @@ def tune_malloc() -> None:
 
     Each thread has its own arena, and the memory of a training run in an arena is not returned automatically. The number of arenas is
     therefore small, and blocks larger than a batch's activations are allocated with mmap. The activations must stay on the heap: mapping
-    and
-    zeroing them for each layer made encoding a third slower.
+    and zeroing them for each layer made encoding a third slower.
     """
     option = getattr(_c_library(), "mallopt", None)
     if option is not None:

@@ -217,8 +217,7 @@ def configure_thread_waiting(command: str = "") -> None:
     """Configure how OpenMP threads wait; call before PyTorch is imported.
 
     By default they spin. With another busy process on the same cores, this doubled the CPU time for the same work and tripled the latency
-    of
-    encoding a single text, so threads sleep instead. Training consists of many short matrix products and would be a fifth slower, so its
+    of encoding a single text, so threads sleep instead. Training consists of many short matrix products and would be a fifth slower, so its
     threads spin briefly.
     """
     if command == "train":

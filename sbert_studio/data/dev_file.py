@@ -58,7 +58,7 @@ def build_dev_examples(table: Table, roles: Roles, similar: SimilarityFunction |
 
 
 def find_reversed_scores(train: Examples, dev: Examples, similar: SimilarityFunction | None) -> str:
-    """Return the reason if the model suggests that the held-out scores are reversed relative to the training file; else ``""``."""
+    """Return evidence that the held-out scores are reversed relative to the training file; ``""`` if there is none."""
     if similar is None or any(part.kind not in ("scored_pairs", "labelled_pairs") or not part.ordered for part in (train, dev)):
         return ""
     of_dev = _correlation(dev, similar)

@@ -151,8 +151,7 @@ def share_interval(shares: np.ndarray, correct: np.ndarray) -> list[float]:
     """Return the 95 % Wilson interval (Wilson 1927) of a share of rows, with the effective sample size implied by the resamples.
 
     Percentile intervals are too narrow near 0 and 1: for 50 correct rows out of 50 the width is zero, and at a true share of 0.97 coverage
-    is
-    80 % in simulations.
+    is 80 % in simulations.
 
     Args:
         shares: the share in every resample.

@@ -247,7 +247,7 @@ _RECALL_SEED = 7
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """For up to ``k`` neighbors, reading ``probes`` lists achieves ``recall``."""
+    """Search depth: probing ``probes`` lists achieves ``recall`` for up to ``k`` neighbors."""
 
     k: int
     probes: int

@@ -180,8 +180,7 @@ class PairScan:
         """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
 
         Each tile is multiplied by a single thread: threads that share a product wait for each other, which takes forty times as long if
-        another
-        program uses one of two cores.
+        another program uses one of two cores.
 
         Args:
             tiles: slices or ascending row numbers, equal or all of ``left`` before all of ``right``.

@@ -52,7 +52,7 @@ class TopicTree:
 
 
 def topic_tree(points: np.ndarray) -> TopicTree:
-    """Join (n, d) points, n ≥ 2, of a projection into a tree by Ward's method; beyond 6,000 a sample, to which the others are assigned."""
+    """Build a Ward tree of (n, d) projected points, n ≥ 2; above 6,000, of a sample to which the other points are assigned."""
     from scipy.cluster.hierarchy import linkage
 
     rows = sample_rows(len(points), _TREE_ROWS)

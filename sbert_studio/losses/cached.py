@@ -23,8 +23,7 @@ def cached_backward(
     """Add the gradient of the loss over all chunks to the parameters of encoder and loss; return the detached loss.
 
     Each chunk is encoded without a graph, the loss is differentiated with respect to the embeddings, then each chunk is encoded again with
-    a
-    graph from the same random state (hence the same dropout), and the gradient of its embeddings is propagated. The gradients and the
+    a graph from the same random state (hence the same dropout), and the gradient of its embeddings is propagated. The gradients and the
     final random state equal those of encoding all chunks with a graph. Source: Gao et al. 2021, arXiv:2101.06983.
 
     Args:

@@ -44,8 +44,7 @@ class OnlineContrastiveLoss(ContrastiveLoss):
 
     Hard pairs are similar pairs farther apart than the nearest dissimilar pair of the batch, and dissimilar pairs nearer than the farthest
     similar pair; if a batch has only one kind of pairs, those beyond the mean. Classes above the middle of the label order count as
-    similar.
-    Source: sentence-transformers' OnlineContrastiveLoss.
+    similar. Source: sentence-transformers' OnlineContrastiveLoss.
     """
 
     title = "Online contrastive"

@@ -112,7 +112,7 @@ class Trainable(nn.Module, ABC):
     @property
     @abstractmethod
     def dim(self) -> int:
-        """Width of a row: components of a vector, or scores of a pair."""
+        """Output dimension: vector components, or scores per pair."""
 
     @property
     def adaptable(self) -> Any:

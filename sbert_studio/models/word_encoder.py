@@ -161,8 +161,7 @@ class WordEncoder(SentenceEncoder):
         """Add a new network over the word vectors, one of :data:`RECURRENT`, without word weights.
 
         A projection of the average is removed. The vector of a text is then the state after its last word, or the maximum of its states if
-        both
-        directions are used (Conneau et al. 2017), unless another pooling is chosen.
+        both directions are used (Conneau et al. 2017), unless another pooling is chosen.
         """
         if network not in RECURRENT:
             raise StudioError(

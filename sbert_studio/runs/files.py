@@ -50,12 +50,10 @@ class RunFiles:
     """Reader and writer of a run's input files.
 
     ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet).
-    ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json``
-    the reasons for the automatic settings. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built
-    from
+    ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json`` the
+    reasons for the automatic settings. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from
     them, ``account.json`` is the row report, ``plan.json`` has findings, questions and answers, and ``pins.json`` the tracked examples.
-    Runs
-    of version 1 lack the last four; their examples are built from the files.
+    Runs of version 1 lack the last four; their examples are built from the files.
     """
 
     folder: Path

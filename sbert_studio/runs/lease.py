@@ -24,8 +24,7 @@ class RunLeases:
     """Locks on runs, one file in each run's folder, visible to every process regardless of container or clock.
 
     The operating system frees a lock when its process ends for any reason. If the file system has no locks, a lease with a heartbeat is
-    used
-    instead: another process takes it over once its holder is dead or silent, and the holder can detect this (:meth:`is_lost`).
+    used instead: another process takes it over once its holder is dead or silent, and the holder can detect this (:meth:`is_lost`).
     """
 
     def __init__(self, runs: Path) -> None:

@@ -27,8 +27,7 @@ def import_database(home: Path, scores: ScoreStore) -> None:
 
     Raises:
         StudioError: the database cannot be read. A damaged one is renamed to ``studio.db.damaged``; in other cases the import is tried
-            again
-            next time.
+            again next time.
     """
     database = home / DATABASE
     if not database.is_file():

@@ -38,7 +38,7 @@ class TensorBoardLog:
         """Log an event in the form of :func:`~sbert_studio.training.events.to_json`, without ever raising.
 
         Returns:
-            Once, the reason why logging is disabled from now on; otherwise an empty text.
+            The reason if this call disabled logging; otherwise an empty string.
         """
         if self._broken:
             return ""

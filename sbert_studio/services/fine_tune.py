@@ -171,7 +171,7 @@ class FineTuneService(Service):
         return self.store.last_event(run_id, "step") or {}
 
     def get_row_reports(self, run_id: str) -> dict[str, RowReport]:
-        """Return the use of every row of a run's files, with held-out rows separately; empty for runs of earlier versions."""
+        """Return the row report of each of a run's files, with held-out rows counted separately; empty for runs of earlier versions."""
         return run_row_reports(self.store.get(run_id), self._files(run_id))
 
     def get_splits(self, run_id: str) -> dict[str, Any]:

@@ -58,8 +58,7 @@ class TrainingPlanner(Service):
 
         Raises:
             StudioError: a file cannot be read or contains no examples of any kind, or a setting is invalid. Unanswered questions and
-                invalid
-                rows are part of the plan; :meth:`require_trainable` rejects them.
+                invalid rows are part of the plan; :meth:`require_trainable` rejects them.
         """
         from ..training.spec import SHAPE
 

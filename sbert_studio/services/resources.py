@@ -96,7 +96,7 @@ class Resources:
 
     @_Lazy
     def catalog(self) -> Catalog:
-        """Models by name."""
+        """Model catalog, indexed by name."""
         from ..models.catalog import Catalog
         from ..models.inference.zerogpu import ZeroGPUEncoder, gpu_name
 
@@ -214,7 +214,7 @@ class Service:
 
     @property
     def catalog(self) -> Catalog:
-        """Models by name."""
+        """Model catalog, indexed by name."""
         return self._resources.catalog
 
     @property

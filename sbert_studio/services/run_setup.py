@@ -123,7 +123,7 @@ def unmark_for_restart(workspace: Workspace, run_id: str) -> None:
 
 
 def resubmit_interrupted(workspace: Workspace, store: RunStore, runner: Runner) -> list[Run]:
-    """Queue the marked runs that were interrupted by the end of the program again, in their original order.
+    """Requeue, in their original order, the marked runs that were interrupted when the program ended.
 
     A run that was interrupted three times in a row is skipped, because it may be the cause of the crash.
     """

@@ -153,8 +153,7 @@ class SimilarityService(Service):
         """Return the distribution of the model's scores on random pairs, from at most 300 texts of the corpus.
 
         Without a corpus of at least 20 distinct texts, everyday sentences are used, in the languages listed in the model's card, or in
-        English
-        if there are none.
+        English if there are none.
         """
         from ..explore.explain import MIN_TEXTS, ScoreDistribution, random_pair_cosines, sample_texts
 

@@ -93,7 +93,7 @@ class PlanFile:
 
 @dataclass(frozen=True, eq=False)
 class TrainPlan:
-    """All that determines a run.
+    """Everything that determines a run.
 
     Attributes:
         data, dev, first: the files. ``dev`` is ``None`` if none was given or it is unusable.
@@ -133,7 +133,7 @@ class TrainPlan:
 
     @property
     def splits(self) -> dict[str, RowSplit]:
-        """Parts to which a column of a file assigns its rows, by file: ``data`` and ``first``."""
+        """Splits that a column assigns rows to, by file: ``data`` and ``first``."""
         found = {"data": self.diagnosis.split, "first": self.earlier.split if self.earlier else None}
         return {name: split for name, split in found.items() if split is not None}
 

@@ -205,8 +205,7 @@ def choose_blend(
     """Set the encoder to the weights to keep, and the state to their scores.
 
     These are the blend with the best held-out score, or the one chosen by the assignment. A stopped run keeps the better of the base and
-    the
-    fine-tuned model without further evaluation.
+    the fine-tuned model without further evaluation.
 
     Args:
         blend: has the base and the best fine-tuned weights.
@@ -345,8 +344,7 @@ def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], valu
     """Return the scores at a strength; see :func:`set_strength`. Without marks, only the strength is known.
 
     The original result is kept in ``chosen``. Other strengths have no gain interval, because they are chosen with knowledge of the scores
-    on
-    these rows.
+    on these rows.
     """
     if "kept" in after:  # with several members, the one whose model was kept
         return {**after, "strength": value, "kept": scores_at_strength(before, after["kept"], value)}

@@ -98,8 +98,8 @@ def nested_evaluation(
     """Return scores and gain of a model selected among candidates, from rows that were not used for the selection.
 
     Each fold uses the candidate that is best on the other folds. Without the base model among the candidates, the gain expected by chance
-    is subtracted if the 95 % interval of the gain includes zero. The lower end of the interval also covers that of the best candidate with
-    its selection inside the resampling (:func:`selected_model_gain`), because folds select on nearly the same rows.
+    is subtracted if the 95 % interval of the gain includes zero. The lower bound is also at most that of the best candidate when the
+    selection is repeated in each resample (:func:`selected_model_gain`), because folds select on nearly the same rows.
 
     Args:
         tried: the k folds of each candidate, the base model first if it may be kept. Folds need a score of every candidate.
@@ -264,8 +264,8 @@ def cross_validate(
     """Evaluate on ``folds``, then train on all rows for the best share of the steps and keep the best blend.
 
     In addition to the scores of a single member, ``after`` has ``folds``, ``by_fold`` (score of each fold), ``tried`` (number of
-    candidates)
-    and ``nested`` (score with the choice for each fold made on the other folds, which is reported for a fine-tuned model).
+    candidates) and ``nested`` (score with the candidate for each fold selected on the other folds, which is reported for a fine-tuned
+    model).
 
     Raises:
         StudioError: see :func:`~sbert_studio.training.trainer.train`.

@@ -52,7 +52,7 @@ class Candidates:
         self._models[name] = ScoredModel(float("nan") if score is None else float(score), drawn)
 
     def load(self, scores: Mapping[str, float] | None, resampled: Mapping[str, Tensor]) -> None:
-        """Restore the candidates of a checkpoint; ``None`` means that it does not store its evaluations."""
+        """Restore the candidates of a checkpoint from its evaluations; ``None`` if the checkpoint does not store them."""
         self.complete = scores is not None
         self._models.clear()
         for name, score in (scores or {}).items():

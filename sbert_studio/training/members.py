@@ -63,8 +63,7 @@ def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> l
     """Return the members of ``spec``: one for each seed and fold.
 
     Seeds share their held-out rows; with folds, each seed splits the rows differently. With groups (``by_group``), each fold is evaluated
-    on
-    unseen groups.
+    on unseen groups.
 
     Raises:
         StudioError: there is no evaluation, or there are not enough rows for this number of folds.

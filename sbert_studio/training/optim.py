@@ -126,8 +126,7 @@ class Optimizer:
         spec: learning rate, warm-up, decay and clipping.
         ends: steps after which each round ends; the learning rate rises and falls once per round.
         tables: names of embedding tables of which each step uses only a few rows, without decay; on a CPU, only used rows are updated.
-            Other
-            large tables with sparse gradients are handled in the same way until most rows were used.
+            Other large tables with sparse gradients are handled in the same way until most rows were used.
     """
 
     def __init__(self, named: dict[str, nn.Parameter], spec: TrainSpec, ends: int | Sequence[int], tables: Collection[str] = ()) -> None:
@@ -161,8 +160,7 @@ class Optimizer:
         """Update the parameters from their gradients, then clear the gradients.
 
         Nothing changes if the loss or the gradient is not finite: the fused kernel checks a flag on the device, so that no value is copied
-        to
-        the host.
+        to the host.
 
         Returns:
             The gradient norm before clipping, a scalar on the device.

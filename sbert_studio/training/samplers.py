@@ -186,8 +186,7 @@ def build_sampler(loss_fn: Loss, rows: TrainingRows, spec: TrainSpec, processes:
     """Create the sampler of a loss: class-balanced if the loss needs classes in a batch, else length-grouped.
 
     For in-batch losses, a text occurs at most once per batch. Losses that rank the scores of a batch use rows of all lengths: short and
-    long
-    texts come from different sources, and pairs that never share a batch are never ranked.
+    long texts come from different sources, and pairs that never share a batch are never ranked.
 
     Args:
         processes: number of processes that share each batch; none may be empty.

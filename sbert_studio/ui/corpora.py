@@ -222,7 +222,7 @@ def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str,
 def corpus_picker(page: Page, elem_id: str) -> gr.State:
     """Draw the corpus selector, and return a state that changes whenever a file, sample or column was opened with it.
 
-    All selectors show the same choice. ``elem_id`` is the prefix of the ids, and the task that a Cancel button stops.
+    All selectors show the same choice. ``elem_id`` is the prefix of the element ids and the name of the task for Cancel buttons.
     """
     file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They are stored here for your next visit.", f"{elem_id}-file")
     samples = sample_picker(samples_of(CORPUS), elem_id)

@@ -184,8 +184,7 @@ class Page:
         """Return the model for texts outside the corpus, and the updates that select it.
 
         If most texts are not English, a model that the visitor did not select is replaced. Otherwise the model is kept, because it was
-        chosen
-        for the corpus.
+        chosen for the corpus.
 
         Args:
             file: name of the file; empty for typed texts.

@@ -333,8 +333,7 @@ def join_events(blocks: gr.Blocks) -> None:
     """Merge quiet events with the same trigger into one, such as those that follow the corpus selector.
 
     Only events that update different components, show no progress, take no event data and are not followed by others are merged, and only
-    up
-    to :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked with :func:`run_alone` are not merged.
+    up to :data:`MAX_COMPONENTS` inputs and outputs. Handlers marked with :func:`run_alone` are not merged.
     """
     events = blocks.fns.values()
     followed = {event.trigger_after for event in events} | {number for event in events for number in event.cancels}

@@ -105,7 +105,7 @@ class SelectedCorpus:
 
 @dataclass(frozen=True)
 class EarlierEdits:
-    """Edits of a map, to be repeated when the map is drawn again, and undone."""
+    """Edits of a map that are reapplied when the map is redrawn and can be undone."""
 
     start: SelectedCorpus  # corpus of the map before the edits
     steps: tuple[MapEdit, ...]

@@ -192,8 +192,8 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
         column: the text column; empty to detect it.
 
     Returns:
-        points, topics with id, label, size, parent, keywords and examples, the topic of each text, the coordinates of each text; account,
-        notes and model as in /search.
+        points; topics with id, label, size, parent, keywords and examples; the topic and the coordinates of each text; account, notes and
+        model as in /search.
     """
     from ..explore.projection import ProjectionParams
 
@@ -216,8 +216,8 @@ def topics(studio: Studio, file: str, topics: str, model: str, column: str) -> T
 
     Returns:
         topics with id, label, size, parent, keywords and examples, as in /map; for each column of dates, the number of texts of each topic
-        in each period; for each column of categories, the numbers of texts and how they differ from independence; account, notes and model
-        as in /search.
+        in each period; for each column of categories, the number of texts per topic and the deviation from independence; account, notes and
+        model as in /search.
     """
     params = _cluster_params("topics", topics)
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)

@@ -133,7 +133,7 @@ def diagnose(
     progress: Progress | None = None,
     uses_own_dev: bool = True,
 ) -> Diagnosis:
-    """Diagnose a training file; if a column assigns its rows to parts, its training rows.
+    """Diagnose a training file. If a column assigns rows to splits, only the training rows are diagnosed.
 
     Args:
         table: the file.

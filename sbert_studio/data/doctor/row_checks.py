@@ -295,7 +295,7 @@ def fold_text(text: str) -> str:
 
 
 def fold_texts(texts: Sequence[str]) -> list[str]:
-    """Apply :func:`fold_text` to each text, to all ASCII texts in a single pass. Texts never contain NUL, which the readers remove."""
+    """Apply :func:`fold_text` to each text, processing ASCII texts in a single pass. Texts never contain NUL, which the readers remove."""
     folded = [text if text.isascii() else fold_text(text) for text in texts]
     places = [place for place, text in enumerate(texts) if text.isascii()]
     joined = "\0".join([texts[place] for place in places]).encode("ascii").translate(_FOLD_ASCII).decode("ascii")

@@ -298,18 +298,18 @@ class ColumnProfile:
 
     @property
     def is_number(self) -> bool:
-        """Nearly all cells are numbers. Fewer suffice if the rest are one or two markers: half, in a column named like a score."""
+        """True if nearly all cells are numbers. Fewer suffice if the rest are one or two markers: half, in a column named like a score."""
         return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.6 if self.is_marked else 0.9)
 
     @cached_property
     def has_paths(self) -> bool:
-        """Nearly all values are paths in a topic hierarchy: ``Location > City``, ``a/b``, ``A::B``."""
+        """True if nearly all values are paths in a topic hierarchy: ``Location > City``, ``a/b``, ``A::B``."""
         paths = [value for value in self.values if _PATH.fullmatch(value)]
         return len(paths) >= max(2, 0.8 * len(self.values)) and not any("://" in path for path in paths)
 
     @property
     def is_category(self) -> bool:
-        """Few distinct short texts or paths, each occurring many times."""
+        """True if there are few distinct short texts or paths, each occurring many times."""
         if self.filled == 0 or self.is_number or self.is_nested or (self.words > _WORDS_OF_TEXT and not self.has_paths):
             return False
         few = self.distinct <= max(2, min(0.2 * self.filled, 1000))
@@ -317,13 +317,13 @@ class ColumnProfile:
 
     @property
     def is_identifier(self) -> bool:
-        """Row numbers or keys, which are not useful for training."""
+        """True if the column contains row numbers or keys, which are not useful for training."""
         is_key = self.key in IDENTIFIER and not self.has_few_answers and (self.is_number or self.words <= 1.5)
         return self.is_sequence or self.is_code or is_key
 
     @property
     def is_split(self) -> bool:
-        """Cells name parts of a data set: nearly all of them and several parts, or half of them under the name of such a column."""
+        """True if cells name splits of a dataset: nearly all of them and several parts, or half of them under the name of such a column."""
         parts = {SPLIT_PARTS[value] for value in self.values & SPLIT_PARTS.keys()}
         if SPLIT_NAME.isdisjoint(split_words(self.name)):
             return len(parts) > 1 and self.in_parts >= _MOSTLY_IN_PARTS
@@ -339,12 +339,12 @@ class ColumnProfile:
 
     @property
     def has_few_values(self) -> bool:
-        """Two to twenty distinct values, each occurring several times."""
+        """True if there are two to twenty distinct values, each occurring several times."""
         return 2 <= self.distinct <= min(20, max(3, self.filled / 3))
 
     @property
     def has_few_answers(self) -> bool:
-        """Two to five recurring values, which cannot be row numbers."""
+        """True if there are two to five recurring values, which cannot be row numbers."""
         return 2 <= self.distinct <= 5 and self.filled >= 4 * self.distinct
 
     @property
@@ -357,7 +357,7 @@ class ColumnProfile:
 
     @property
     def is_text(self) -> bool:
-        """Texts that differ from row to row."""
+        """True if the column contains texts that differ from row to row."""
         if self.filled == 0 or self.is_number or self.is_identifier or self.is_inference or self.is_nested:
             return False
         if self.is_named_target and not (self.is_named_text and not self.is_category) and self.words <= _WORDS_OF_TEXT:
@@ -366,7 +366,7 @@ class ColumnProfile:
 
     @property
     def is_entity(self) -> bool:
-        """A few words per cell in a column named like persons, places and the like."""
+        """True if cells have a few words and the column name suggests people, places or the like."""
         return self.words <= WORDS_OF_A_NAME and not self.is_named_text and rate_target_name(self.name) == "never"
 
 

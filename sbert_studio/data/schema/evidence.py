@@ -62,7 +62,7 @@ class Association:
 
     @property
     def is_faint(self) -> bool:
-        """The strongest evidence that a few rows can give; if it contradicts the interpretation, the user is asked."""
+        """True for the strongest evidence that a few rows can give; if it contradicts the interpretation, the user is asked."""
         return self.rows < _FEW_ROWS and self.p < _FAINT_P
 
     def describe(self) -> str:
@@ -126,16 +126,15 @@ class ClassSeparation(Association):
 
     @property
     def is_distinct(self) -> bool:
-        """Each class differs significantly from the next."""
+        """True if each class differs significantly from the next."""
         return all(p < 0.01 for p in self.step_ps)
 
     @property
     def is_graded(self) -> bool:
-        """The classes differ as grades do, by more than contradiction, neutral and entailment.
+        """True if the classes differ as grades do, by more than contradiction, neutral and entailment.
 
         In standard deviations: adjacent classes by 0.85, the first and the last by 2.3. SICK's classes (neutral is the least similar)
-        differ
-        by 0.8 and 1.7, SNLI's by 0.8 and 1.9, and STSb's scores in three bins by about 0.9 and 2.6.
+        differ by 0.8 and 1.7, SNLI's by 0.8 and 1.9, and STSb's scores in three bins by about 0.9 and 2.6.
         """
         gaps = [high.distance(low) for low, high in pairwise(self.means)]
         return min(one.rows for one in self.means) >= 25 and min(gaps) >= 0.85 and self.means[-1].distance(self.means[0]) >= 2.3
@@ -171,13 +170,13 @@ class NeighborAgreement:
 
     @property
     def is_clear(self) -> bool:
-        """The share is far above chance."""
+        """True if the share is far above chance."""
         error = (self.chance * (1 - self.chance) / self.rows) ** 0.5
         return (self.share - self.chance) / (1 - self.chance) >= 0.3 and self.share - self.chance > 6 * error
 
     @property
     def is_saturated(self) -> bool:
-        """The model separates the categories so well that almost nothing is left to learn."""
+        """True if the model separates the categories so well that almost nothing is left to learn."""
         return self.is_clear and self.share >= 0.98
 
     def describe(self) -> str:

@@ -36,7 +36,7 @@ def infer_schema(
         table: the file; the questions include those left open when it was loaded.
         overrides: the user's choices, which are not asked about; with ``as_read``, no questions remain.
         kinds: the kinds of examples supported by the loss. If no kind is specified, they decide between scores and labels in a table with
-            both, which is mentioned in the note of the roles.
+            both, and the note of the roles mentions this.
         similar: the similarity function of a model; None: use names and values only, which leaves more questions.
 
     Raises:

@@ -230,9 +230,8 @@ def _contradicts(order: Sequence[str], evidence: ClassSeparation | None, family:
     """Return True if the model clearly finds another order.
 
     For inference labels only the ends are compared: contradictions are often about the same thing in the same words (SICK), and more
-    similar
-    than neutral pairs. For degrees, each significantly reversed step counts. With few rows, only the ends are compared, with a lower
-    threshold.
+    similar than neutral pairs. For degrees, each significantly reversed step counts. With few rows, only the ends are compared, with a
+    lower threshold.
     """
     if evidence is None or not (evidence.is_faint or (evidence.p < 1e-3 and evidence.effect >= 0.15)):
         return False

@@ -80,7 +80,7 @@ class PairTarget(ColumnHypothesis):
 
     @property
     def is_contradicted(self) -> bool:
-        """The name suggests a score, but on enough rows the values are unrelated to the similarity of the texts."""
+        """True if the name suggests a score, but on enough rows the values are unrelated to the similarity of the texts."""
         return self.is_scores and isinstance(self.association, RankCorrelation) and self.association.strength == "none"
 
     @property
@@ -311,12 +311,12 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_cohesive(self) -> bool:
-        """According to the model, texts of the same category are more similar than others."""
+        """True if, according to the model, texts in the same category are more similar than others."""
         return isinstance(self.association, ClassSeparation) and self.association.order[-1] == "same"
 
     @property
     def is_certain(self) -> bool:
-        """No question is needed: name and model agree, or the model is very certain."""
+        """True if no question is needed: name and model agree, or the model is very certain."""
         if self.association is None or not self.is_cohesive:
             return False
         has_clear_neighbors = self.neighbors is not None and self.neighbors.is_clear
@@ -328,7 +328,7 @@ class CategoryTarget(ColumnHypothesis):
 
     @property
     def is_favored(self) -> bool:
-        """Name or model suggests that texts of the same category are similar, and neither contradicts it."""
+        """True if name or model suggests that texts in the same category are similar, and neither contradicts it."""
         if self.association is None:
             return self.rating in ("certain", "likely")
         return self.is_cohesive and self.association.p < 0.01 and self.rating != "mixed"

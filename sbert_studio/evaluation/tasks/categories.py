@@ -54,10 +54,8 @@ def evaluate_categories(
 
     The nearest neighbor is searched in ``reference`` or, without it, among all other evaluated texts; texts equal up to case and spaces are
     skipped. Ties count as errors, so that collapsed vectors score 0, as do texts that are the only ones of their category. A centroid is
-    the
-    mean of the normalized vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of k-means
-    on
-    the evaluated texts.
+    the mean of the normalized vectors of a category without the text itself. The V-measure (Rosenberg and Hirschberg 2007) is that of
+    k-means on the evaluated texts.
 
     Args:
         vectors: (n, d) of the evaluated texts.

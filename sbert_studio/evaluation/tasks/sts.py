@@ -85,8 +85,7 @@ def bootstrap_spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Spearman's ρ of (n,) scores ``x`` with gold scores ``y`` in every resample, (resamples,).
 
     NaN if the gold scores of a resample are constant, 0 if only ``x`` is. Rows are sorted once: the ranks of a resample are cumulative sums
-    of
-    its counts over groups of equal values.
+    of its counts over groups of equal values.
     """
     return bootstrap_scores(lambda counts: _weighted_pearson(_resampled_ranks(x, counts), _resampled_ranks(y, counts), counts), len(x))
 

@@ -203,7 +203,7 @@ class TokenRows:
 
     Attributes:
         flat: all ids, int32, text after text.
-        starts: start of each text and end of the last, int64 (n + 1,).
+        starts: offsets of the texts, int64 (n + 1,).
     """
 
     flat: np.ndarray
@@ -244,7 +244,7 @@ class TokenRows:
         return ids.astype(np.int64), mask.astype(np.int64)
 
     def flattened(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the concatenated ids of ``rows``, int32, and the start of each with the end of the last, int32 (b + 1,)."""
+        """Return the concatenated ids of ``rows``, int32, and their offsets, int32 (b + 1,)."""
         begins = self.starts[rows]
         sizes = self.starts[rows + 1] - begins
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

@@ -120,8 +120,7 @@ def _limit_threads(threads: int) -> None:
     """Limit matrix products of the current thread only.
 
     ``torch.set_num_threads`` changes MKL's threads in the whole process, including a running training run, whose sums would then be added
-    in
-    another order.
+    in another order.
     """
     torch.get_num_threads()  # initializes PyTorch's settings of this thread
     for setter in _thread_setters():

@@ -29,8 +29,7 @@ class BundleExport(Export):
     """Bundle with everything needed to use and verify the model of a run.
 
     Contents: ``model/`` (LoRA merged), ``adapter/`` for LoRA, ``spec.json``, ``scores.json``, ``data.json`` (names, sizes and SHA-256 of
-    the
-    data files, not the files themselves), the held-out rows as ``held_out.jsonl`` and as a CSV without live formulas, the model card as
+    the data files, not the files themselves), the held-out rows as ``held_out.jsonl`` and as a CSV without live formulas, the model card as
     ``README.md``, and ``verify.py`` unless only SBERT Studio can load the model. A cross-validated run has neither held-out rows nor
     ``verify.py``: its model was trained on every row, and the models of the folds are not kept.
     """

@@ -116,7 +116,7 @@ class ModelSummary(JsonResult):
     Attributes:
         kind: bundled, table, foreign, run or fitted.
         reads: ``texts``, or ``pairs`` for a cross-encoder or poly-encoder.
-        scores: a run's scores before and after.
+        scores: a run's scores before and after training.
         damaged: why it cannot be used; empty if it can.
         prompts: prompt by role.
     """

@@ -52,8 +52,7 @@ class McpCallerMiddleware:
 
     Gradio's MCP server calls the page over the loopback interface, so all its callers would count as one visitor. A call to the MCP server
     gets a header with the caller's address, which Gradio passes on; a request with this header and the secret is attributed to that
-    address.
-    The header is never accepted from outside.
+    address. The header is never accepted from outside.
     """
 
     def __init__(self, app: App) -> None:

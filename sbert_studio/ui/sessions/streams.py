@@ -67,7 +67,7 @@ class Streams(LRUCache):  # type: ignore[misc]
         return found
 
     async def clean_events(self, *, session_hash: str | None = None, event_id: str | None = None) -> None:
-        """Cancel one event immediately, like the queue, or all events of a session later."""
+        """Cancel one event immediately, as the queue does, or schedule cancellation of all events of a session."""
         if session_hash:
             self._forget_later(session_hash)
         if event_id:

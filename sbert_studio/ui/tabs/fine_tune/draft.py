@@ -168,7 +168,7 @@ def with_first_stage(studio: Studio, draft: Draft, path: Path | None, model: str
 
 
 def change_rows(studio: Studio, draft: Draft, action: object, item: object, model: str | None) -> Draft:
-    """Return the draft after ``undo``, ``convert`` (a name) or ``mend`` (number of a finding).
+    """Return the draft after ``undo``, ``convert`` (a name) or ``fix`` (number of a finding).
 
     Raises:
         StudioError: the change does not exist.

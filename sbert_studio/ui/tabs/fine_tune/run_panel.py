@@ -222,7 +222,7 @@ def _runs_under_way(page: Page, owner: object) -> list[RunView]:
 
 
 def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
-    """Return a list of waiting and training runs; ``None`` if there is none besides the followed run ``chosen``."""
+    """Return a list of waiting and training runs; ``None`` if there are none except ``chosen``, the run that the page follows."""
     if all(seen.run.id == chosen for seen in runs):
         return None
     more = max(0, len(runs) - _MAX_LISTED)

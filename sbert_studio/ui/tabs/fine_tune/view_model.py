@@ -322,8 +322,7 @@ def form_settings(spec: TrainSpec, overrides: Mapping[str, object]) -> dict[str,
     """Return the values displayed in the form for a spec, by name.
 
     Numbers are parsed back, so that rounding does not count as a change. Settings of the loss are named ``loss.setting``, and "acting" is
-    the
-    loss in use.
+    the loss in use.
     """
     values: dict[str, object] = {"method": spec.method, "loss": overrides.get("loss", "auto"), "acting": spec.loss}
     for item in spec_fields():
