@@ -149,7 +149,14 @@
     (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
-  window.SB = { t, sentences, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  // A button that a list asked for, such as the download of a run that had to be opened first.
+  function pressWanted() {
+    const wanted = window.SB.wanted;
+    window.SB.wanted = "";
+    if (wanted) setTimeout(() => document.getElementById(wanted)?.click(), 60);
+  }
+
+  window.SB = { t, sentences, pressWanted, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     watchTheme();

@@ -205,6 +205,6 @@
       on: { click: () => select(host, "card", index) } },
       el("span", { class: "sb-card-head" }, el("strong", { translate: "no" }, card.title), card.badge ? el("span", { class: `sb-badge sb-${card.badge}` }, card.badge) : null),
       el("span", { class: "sb-dim" }, card.subtitle),
-      card.score ? el("span", { class: "sb-card-score" }, card.score) : null))));
+      card.gain ? el("span", { class: "sb-card-score" }, ...window.SB.gain(card.gain)) : null))));
   };
 })();

@@ -1,4 +1,4 @@
-"""Commands for runs: ``runs``, ``stop``, ``delete``, ``export`` and ``strength``."""
+"""Commands for runs: ``runs``, ``stop``, ``rename``, ``delete``, ``export`` and ``strength``."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def runs(
 ) -> Answer:
     """List runs, newest first, with their progress and size on disk."""
     from ..evaluation.report import describe_score
+    from ..runs.actions import available_actions
     from ..services.janitor import run_bytes
 
     with open_studio() as studio:
@@ -59,7 +60,8 @@ def runs(
         status, details = ("damaged", wrong) if wrong else (run.status, details)
         lines.append([run.id, status, run.loss, run.model, run.created, f"{size / 1e6:,.0f} MB", details, run.name])
         more = {"waiting": seen.waiting, "stopping": seen.stopping} if seen else {"waiting": 0, "stopping": False}
-        listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong})
+        actions = available_actions(run, is_stopping=seen is not None and seen.stopping, is_damaged=bool(wrong))
+        listed.append({**run.to_json(), **more, "bytes": size, "damaged": wrong, "actions": list(actions)})
     data: dict[str, object] = {"runs": listed, "notices": list(notices)}
     if clean is not None:
         freed = sum(size for _, size in deleted)
@@ -84,7 +86,7 @@ def delete(
                 listed.append((name, fitted[name].name, folder_bytes(studio.workspace.fitted / name)))
                 continue
             run = studio.fine_tune.get_run(name).run
-            if run.active:
+            if "delete" not in run.actions:
                 raise StudioError(f"the run {name} is {run.status}; nothing was deleted", "stop it before deleting it")
             listed.append((name, run.name, run_bytes(studio, name)))
         if not yes:
@@ -98,6 +100,13 @@ def delete(
                 studio.fine_tune.delete_run(name)
     freed = sum(size for _, _, size in listed)
     return Answer({"deleted": [name for name, _, _ in listed], "bytes": freed}, [f"{len(listed)} deleted, {freed / 1e6:,.0f} MB freed"])
+
+
+def rename(run: RunId, name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")], json: Json = False) -> Answer:
+    """Rename an ended run and its model; its id stays the same."""
+    with open_studio() as studio:
+        found = studio.fine_tune.rename(run, name)
+    return Answer({"run": found.id, "name": found.name}, [f"{found.id} is now named {found.name}"])
 
 
 def stop(run: RunId, json: Json = False) -> Answer:
@@ -186,4 +195,4 @@ def _require_confirmed(question: str) -> None:
             raise StudioError("nothing was deleted", "add --yes to delete without confirmation")
 
 
-COMMANDS = (runs, stop, delete, export, strength)
+COMMANDS = (runs, stop, rename, delete, export, strength)

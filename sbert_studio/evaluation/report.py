@@ -13,6 +13,7 @@ from ..data.row_report import RowReport
 from ..i18n import _, capitalize, join, ngettext
 from ..serialization import OMIT_EMPTY, Internal, JsonResult, describe_schema, doc
 from .answers import Predictions
+from .changes import ScoreChange, describe_change, format_score, judge
 
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 
@@ -32,8 +33,8 @@ def disambiguate_names(files: Sequence[tuple[str, str]]) -> list[str]:
 def describe_score(scores: Mapping[str, Any]) -> str:
     """Format the main score with its 95 % interval, or the mean of several runs with its standard deviation."""
     if "sd" in scores:
-        return f"{scores['score']:.4f} ± {scores['sd']:.4f}"
-    return f"{scores['score']:.4f}{format_interval(scores)}"
+        return f"{format_score(scores['score'])} ± {format_score(scores['sd'])}"
+    return f"{format_score(scores['score'])}{format_interval(scores)}"
 
 
 def describe_accuracy(scores: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> str:
@@ -96,9 +97,9 @@ def describe_confusions(scores: Mapping[str, Any]) -> list[str]:
 
 
 def format_interval(scores: Mapping[str, Any]) -> str:
-    """Return `` [0.8123, 0.8567]``, or an empty string without an interval."""
+    """Return `` [0.812, 0.857]``, or an empty string without an interval."""
     low, high = scores.get("interval") or (None, None)
-    return "" if low is None or high is None else f" [{low:.4f}, {high:.4f}]"
+    return "" if low is None or high is None else f" [{format_score(low)}, {format_score(high)}]"
 
 
 def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -112,12 +113,13 @@ def describe_gain(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         return ""
     if after.get("strength") == 0:
         return _UNTUNED_CHOSEN if "chosen" in (after.get("kept") or after) else "no gain: the base model is kept"
+    change = describe_change(before["score"], after["score"], (low, high))
     return _(
         "gain {score} [{low}, {high}]: {verdict}",
-        score=f"{after['score'] - before['score']:+.4f}",
-        low=f"{low:+.4f}",
-        high=f"{high:+.4f}",
-        verdict=_(verdict(after)),
+        score=change.gain,
+        low=change.interval[0],
+        high=change.interval[1],
+        verdict=_(change.verdict),
     )
 
 
@@ -128,10 +130,7 @@ def verdict(after: Mapping[str, Any]) -> str:
     """
     if "chosen" in after:
         return ""
-    low, high = after.get("gain_interval") or (None, None)
-    if low is None or high is None:
-        return ""
-    return "better" if low > 0 else "worse" if high < 0 else "no difference beyond chance"
+    return judge([bound for bound in after.get("gain_interval") or () if bound is not None])
 
 
 def describe_kept_model(after: Mapping[str, Any]) -> str:
@@ -153,18 +152,18 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
             "strength {strength} (set manually); best was {known} with {best}",
             strength=f"{strength:g}",
             known=f"{max(known, key=lambda mark: known[mark]):g}",
-            best=f"{best:.4f}",
+            best=format_score(best),
         )
     if short:
         return _(
             "the base model is kept: the candidate that scored {best} on the selection rows is no better on the other rows",
-            best=f"{best:.4f}",
+            best=format_score(best),
         )
     return _describe_best_strength(float(strength), known)
 
 
 def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
-    tuned = f"{scores[1.0]:.4f}" if 1.0 in scores else ""
+    tuned = format_score(scores[1.0]) if 1.0 in scores else ""
     if strength == 0:
         return (
             _("neither the fine-tuned model {tuned} nor a blend is better on the held-out rows", tuned=tuned)
@@ -211,29 +210,23 @@ def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str
         return _UNTUNED_CHOSEN if owner_has_chosen else "no gain: the base model is kept"
     if "chosen" in after:
         return _describe_manual_strength(float(before["score"]), after)
-    then, now = float(before["score"]), float(after["score"])
-    interval = after.get("gain_interval") or ()
-    bounds = [bound for bound in interval if bound is not None]
-    # As few digits as needed to show that the two differ, and the sign of the gain.
-    telling = (places for places in (2, 3) if round(then, places) != round(now, places) and all(round(bound, places) for bound in bounds))
-    digits = next(telling, 4) if then != now else 2
-    found = describe_accuracy(after, before) or _("{then} → {now} on unseen rows", then=f"{then:.{digits}f}", now=f"{now:.{digits}f}")
-    gain = _describe_measured_gain(f"{now - then:+.{digits}f}", after, [f"{bound:+.{digits}f}" for bound in bounds], digits)
-    words = verdict(after)
-    if words:
-        return _("{verdict}: {outcome} ({gain})", verdict=_(words), outcome=found, gain=gain)
+    change = describe_change(float(before["score"]), float(after["score"]), after.get("gain_interval"))
+    found = describe_accuracy(after, before) or _("{then} → {now} on unseen rows", then=change.before, now=change.after)
+    gain = _describe_measured_gain(change, after)
+    if change.verdict:
+        return _("{verdict}: {outcome} ({gain})", verdict=_(change.verdict), outcome=found, gain=gain)
     return _("{outcome} ({gain})", outcome=found, gain=gain)
 
 
-def _describe_measured_gain(gain: str, after: Mapping[str, Any], bounds: Sequence[str], digits: int) -> str:
+def _describe_measured_gain(change: ScoreChange, after: Mapping[str, Any]) -> str:
     if "sd" in after:
-        trainings, sd = len(after["each"]), f"{after['sd']:.{digits}f}"
+        trainings, sd = len(after["each"]), format_score(after["sd"], len(change.after.partition(".")[2]))
         if "chosen" in (after.get("kept") or after):  # the owner has set another strength since
-            return _("gain {gain}, mean of {n} training runs at their original strength (± {sd})", gain=gain, n=trainings, sd=sd)
-        return _("gain {gain}, mean of {n} training runs (± {sd})", gain=gain, n=trainings, sd=sd)
-    if len(bounds) == 2:
-        return _("gain {gain}, between {low} and {high}", gain=gain, low=bounds[0], high=bounds[1])
-    return _("gain {gain}", gain=gain)
+            return _("gain {gain}, mean of {n} training runs at their original strength (± {sd})", gain=change.gain, n=trainings, sd=sd)
+        return _("gain {gain}, mean of {n} training runs (± {sd})", gain=change.gain, n=trainings, sd=sd)
+    if change.interval:
+        return _("gain {gain}, between {low} and {high}", gain=change.gain, low=change.interval[0], high=change.interval[1])
+    return _("gain {gain}", gain=change.gain)
 
 
 def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
@@ -242,8 +235,8 @@ def _describe_manual_strength(then: float, after: Mapping[str, Any]) -> str:
     return _(
         "{manual_strength}; on them {then} → {score}, which may not generalize to other rows",
         manual_strength=_manual_strength(after),
-        then=f"{then:.4f}",
-        score=f"{after['score']:.4f}",
+        then=format_score(then),
+        score=format_score(after["score"]),
     )
 
 

@@ -28,6 +28,7 @@ from ..errors import is_valid_utf8
 from ..i18n import Message, restore_messages, store_messages
 from ..serialization import JsonResult, describe_schema, doc
 from ..training.events import FORMER_NAMES, rename_settings
+from .actions import Action, available_actions
 
 Status = Literal["queued", "running", "finished", "stopped", "failed", "interrupted", "asks"]
 ACTIVE: tuple[Status, ...] = ("queued", "running")
@@ -155,6 +156,11 @@ class Run(JsonResult, BaseModel):
     @property
     def scores(self) -> dict[Literal["before", "after"], dict[str, Any]]:
         return {"before": self.before, "after": self.after}
+
+    @computed_field(description="what can be done with it now")  # type: ignore[prop-decorator]
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        return available_actions(self)
 
     def updated(self, **changes: Any) -> Run:
         """Return a copy with some fields changed and validated.

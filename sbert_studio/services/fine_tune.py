@@ -14,6 +14,7 @@ from ..errors import StudioError, is_disk_full
 from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
+from ..runs.actions import Action, available_actions, has_model, require_action
 from ..runs.run import ACTIVE, Run
 from ..training.events import Event, to_json
 from ..workspace import atomic_folder, file_name, write_json
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ..runs.files import RunFiles
     from ..training.events import TrackedExamples
 
+MAX_NAME = 80  # characters of a run's name
 OnEvent = Callable[["Event"], None]
 OnStart = Callable[[Run], None]
 
@@ -152,6 +154,11 @@ class FineTuneService(Service):
         self.store.recover()
         return self.store.runs(owner)
 
+    def list_views(self, owner: str | None = None) -> list[RunView]:
+        """List the runs (of one owner) without events: active ones in queue order, then the others, newest first."""
+        runs = self.list_runs(owner)
+        return [self._view(run) for run in (*(one for one in reversed(runs) if one.active), *(one for one in runs if not one.active))]
+
     def list_active(self, owner: str | None = None) -> list[RunView]:
         """List the queued and running runs (of one owner) in queue order, without events."""
         return [self._view(run) for run in reversed(self.list_runs(owner)) if run.active]
@@ -260,10 +267,31 @@ class FineTuneService(Service):
     def delete_run(self, run_id: str) -> None:
         """Delete an ended run with its model, data and events."""
         self.store.recover()
-        run = self.store.get(run_id)
-        if run.active:
-            raise StudioError(_("the run {run_id} is {status}", run_id=run_id, status=run.status), "stop it before deleting it")
+        require_action(self.store.get(run_id), "delete")
         self.store.delete(run_id)
+
+    def rename(self, run_id: str, name: str) -> Run:
+        """Rename an ended run and its model; its id stays the same.
+
+        Raises:
+            StudioError: the name is empty, too long or that of another run of the same owner, or the run has not ended.
+        """
+        self.store.recover()
+        run, wanted = self.store.get(run_id), " ".join(name.split())
+        require_action(run, "rename")
+        if not wanted or len(wanted) > MAX_NAME:
+            raise StudioError(_("the name has {n} characters", n=len(wanted)), _("use 1 to {most}", most=MAX_NAME))
+        if any(one.name == wanted for one in self.store.runs(run.owner) if one.id != run_id):
+            raise StudioError(_("another run is named {name}", name=repr(wanted)), "choose another name")
+        self.store.record(run_id, name=wanted)
+        return self.store.get(run_id)
+
+    def list_actions(self, run: Run) -> tuple[Action, ...]:
+        """Return the actions that a run offers now, also considering a requested stop and damaged model files."""
+        from ..models.io.sources import read_model_info
+
+        is_damaged = has_model(run) and bool(read_model_info(run.model_path).damaged)
+        return available_actions(run, is_stopping=self._is_stopping(run), is_damaged=is_damaged)
 
     def _execute(
         self,
@@ -334,8 +362,10 @@ class FineTuneService(Service):
 
     def _view(self, run: Run, events: tuple[tuple[int, dict[str, Any]], ...] = ()) -> RunView:
         due = removal_date(self.settings, self.workspace, run)
-        stopping = run.active and self.store.is_stop_requested(run.id)
-        return RunView(run, events, self._queue_position(run), stopping, due.isoformat(timespec="seconds") if due else "")
+        return RunView(run, events, self._queue_position(run), self._is_stopping(run), due.isoformat(timespec="seconds") if due else "")
+
+    def _is_stopping(self, run: Run) -> bool:
+        return run.active and self.store.is_stop_requested(run.id)
 
     def _queue_position(self, run: Run) -> int:
         """Return the number of runs ahead: in this process's queue or, for another process's run, by creation time."""

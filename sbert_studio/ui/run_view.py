@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StudioError
+from ..evaluation.changes import change_of, describe_change, format_score
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ..i18n import Message, _, capitalize, join, ngettext, to_sentence
 from ..losses import loss_title
@@ -179,7 +180,7 @@ class FollowedRun:
             "message": self._message(seen),
             "part": capitalize(self.part) if live else "",
             "phase": to_sentence(phase),
-            "parts": [{"title": title, "before": before, "after": after} for title, before, after in self.ended],
+            "parts": [_part_view(*part) for part in self.ended],
             "scores": None if live else scores_view(run),
         }
         return to_plain(value)  # type: ignore[no-any-return]
@@ -280,18 +281,29 @@ def scores_view(run: Run) -> Value | None:
         else _("{metric} on held-out rows", metric=metric)
     )
     if "sd" in run.after:
-        metric = _("{metric}, mean of {each} (± {sd})", metric=metric, each=len(run.after["each"]), sd=f"{run.after['sd']:.4f}")
+        metric = _("{metric}, mean of {each} (± {sd})", metric=metric, each=len(run.after["each"]), sd=format_score(run.after["sd"]))
     first, *more = [to_sentence(_with_minus_signs(words)) for words in describe_run(run.before, run.after)]
     return {
         "metric": metric,
         "before": float(before),
         "after": float(after),
         "intervals": [run.before.get("interval") or None, run.after.get("interval") or None],
+        "change": gain_view(run),
         "verdict": verdict(run.after),
         "said": first,
         "more": join(" ", more),
         "confused": [to_sentence(words) for words in describe_confusions(run.after)],
     }
+
+
+def gain_view(run: Run) -> Value | None:
+    """Return the scores before and after training, the gain and its verdict as texts; ``None`` if they were not measured."""
+    change = change_of(run.before, run.after)
+    if change is None:
+        return None
+    is_untuned = run.after.get("strength") == 0
+    words = "base model kept" if is_untuned else change.verdict
+    return {"before": change.before, "after": change.after, "gain": _with_minus_signs(change.gain), "verdict": words}
 
 
 def _with_minus_signs(words: str) -> str:
@@ -321,6 +333,11 @@ def _add_loss(losses: list[tuple[int, float]], event: Event, is_new_part: bool) 
     elif kind == "started":  # a resumed run repeats the steps after its checkpoint
         start = _whole(event.get("step") or 0)
         losses[:] = [point for point in losses if point[0] <= start]
+
+
+def _part_view(title: str, before: float, after: float) -> Value:
+    change = describe_change(before, after)
+    return {"title": title, "before": change.before, "after": change.after}
 
 
 def _describe_status(run: Run) -> str:

@@ -87,8 +87,8 @@ class ModelUpdate:
 
 @dataclass(frozen=True)
 class ModelChoice:
-    model: Update
-    saved_model: str
+    model: Update | Unchanged
+    saved_model: str | Unchanged
 
 
 @dataclass(frozen=True)

@@ -78,15 +78,31 @@ def follow_two_runs(app: App) -> None:
     form.expect_recorded(FIRST)
     expect(form.run_name).to_have_text(SECOND)
     expect(form.at("#tune-runs .sb-runs-row")).to_have_count(2)
-    form.runs(FIRST).get_by_role("button", name="Follow").click()
+    form.runs(FIRST).get_by_role("button", name=FIRST, exact=True).click()
     expect(form.run_name).to_have_text(FIRST)
     form.expect_steps()
 
 
 def stop_the_run_that_waits(app: App) -> None:
+    """It stays in the list, where it is resumed, stopped, renamed and deleted; each state offers what works in it."""
     form = app.fine_tune
-    form.runs(SECOND).get_by_role("button", name="Stop").click()
-    expect(form.at("#tune-runs .sb-runs")).to_be_hidden()
+    expect(form.run_actions(SECOND)).to_have_text(["Stop"])
+    form.act_on_run(SECOND, "stop")
+    expect(form.run_actions(SECOND)).to_have_text(["Resume", "Rename", "Delete"])
+    form.expect_run(FIRST, "running")
+    form.act_on_run(SECOND, "resume")
+    form.expect_run(SECOND, "queued")
+    form.act_on_run(SECOND, "stop")
+    form.act_on_run(SECOND, "rename")
+    app.page.keyboard.type("Another name")
+    app.page.keyboard.press("Enter")
+    expect(form.runs("Another name")).to_be_visible()
+    expect(form.run_name).to_have_text("Another name")
+    form.act_on_run("Another name", "delete")
+    expect(form.runs("Another name").locator("[data-action=delete]")).to_have_text("Yes, delete")
+    form.runs("Another name").locator("[data-action=delete]").click()
+    expect(form.at("#tune-runs .sb-runs-row")).to_have_count(1)
+    form.runs(FIRST).get_by_role("button", name=FIRST, exact=True).click()
     form.expect_run(FIRST, "running")
 
 

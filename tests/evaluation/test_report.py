@@ -17,17 +17,17 @@ from sbert_studio.evaluation.report import (
 
 
 def test_a_score_is_said_with_its_interval_or_with_its_deviation() -> None:
-    assert describe_score({"score": 0.5}) == "0.5000"
-    assert describe_score({"score": 0.5, "interval": [0.4, 0.61]}) == "0.5000 [0.4000, 0.6100]"
-    assert describe_score({"score": 0.5, "sd": 0.02, "interval": [0.4, 0.61]}) == "0.5000 ± 0.0200"
+    assert describe_score({"score": 0.5}) == "0.500"
+    assert describe_score({"score": 0.5, "interval": [0.4, 0.61]}) == "0.500 [0.400, 0.610]"
+    assert describe_score({"score": 0.5, "sd": 0.02, "interval": [0.4, 0.61]}) == "0.500 ± 0.020"
 
 
 def test_a_gain_that_may_be_chance_is_called_so() -> None:
     before = {"score": 0.5}
     sure = describe_gain(before, {"score": 0.6, "gain_interval": [0.05, 0.15]})
-    assert sure == "gain +0.1000 [+0.0500, +0.1500]: better"
+    assert sure == "gain +0.100 [+0.050, +0.150]: better"
     chance = describe_gain(before, {"score": 0.49, "gain_interval": [-0.05, 0.03]})
-    assert chance == "gain -0.0100 [-0.0500, +0.0300]: no difference beyond chance"
+    assert chance == "gain -0.010 [-0.050, +0.030]: no difference beyond chance"
     assert describe_gain(before, {"score": 0.4, "gain_interval": [-0.2, -0.05]}).endswith(": worse")
     assert describe_gain(before, {"score": 0.6}) == describe_gain({}, {"score": 0.6, "gain_interval": [0, 1]}) == ""
 
@@ -38,11 +38,11 @@ def marks(**scores: float) -> list[dict[str, float]]:
 
 def test_which_model_was_kept_is_said_with_the_reason() -> None:
     blend = {"strength": 0.5, "score": 0.7, "strengths": marks(untuned=0.5, half=0.7, tuned=0.6)}
-    assert describe_kept_model(blend) == "a blend of strength 50% is kept: it is better than the fine-tuned model 0.6000"
-    assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1 (set manually); best was 0.5 with 0.7000"
+    assert describe_kept_model(blend) == "a blend of strength 50% is kept: it is better than the fine-tuned model 0.600"
+    assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1 (set manually); best was 0.5 with 0.700"
     assert "an estimate" in describe_kept_model(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
-    assert describe_kept_model(untuned).startswith("neither the fine-tuned model 0.3000 nor a blend is better")
+    assert describe_kept_model(untuned).startswith("neither the fine-tuned model 0.300 nor a blend is better")
     assert describe_run({"score": 0.5}, untuned)[0] == "no gain: the base model is kept"
     assert describe_kept_model({"score": 0.5}) == ""
 
@@ -69,14 +69,14 @@ def test_categories_are_said_as_texts_out_of_a_hundred() -> None:
 def test_what_a_training_came_to_is_one_sentence() -> None:
     before = {"score": 0.81}
     after = {"score": 0.85, "gain_interval": [0.021, 0.06]}
-    assert describe_outcome(before, after) == "better: 0.81 → 0.85 on unseen rows (gain +0.04, between +0.02 and +0.06)"
-    assert describe_outcome(before, {"score": 0.85}) == "0.81 → 0.85 on unseen rows (gain +0.04)"
-    sure = describe_outcome(before, {**after, "gain_interval": [0.002, 0.06]})
-    assert sure.endswith("(gain +0.040, between +0.002 and +0.060)"), "a sure gain does not begin at zero"
+    assert describe_outcome(before, after) == "better: 0.810 → 0.850 on unseen rows (gain +0.040, between +0.021 and +0.060)"
+    assert describe_outcome(before, {"score": 0.85}) == "0.810 → 0.850 on unseen rows (gain +0.040)"
+    sure = describe_outcome(before, {**after, "gain_interval": [0.0002, 0.06]})
+    assert sure.endswith("(gain +0.0400, between +0.0002 and +0.0600)"), "a sure gain does not begin at zero"
     near = describe_outcome(before, {"score": 0.812, "gain_interval": [-0.02, 0.03]})
     assert near.startswith("no difference beyond chance: 0.810 → 0.812"), "what differs does not look the same"
     several = describe_outcome(before, {"score": 0.85, "sd": 0.01, "each": [0.84, 0.85, 0.86]})
-    assert several.endswith("(gain +0.04, mean of 3 training runs (± 0.01))")
+    assert several.endswith("(gain +0.040, mean of 3 training runs (± 0.010))")
     categories = describe_outcome({"score": 0.845}, {"task": "categories", "score": 0.9149, "gain_interval": [0.04, 0.1]})
     assert categories.startswith("better: it now assigns 91 of 100 new texts to the right category instead of 85 (gain +0.07")
     assert describe_outcome({}, after) == describe_outcome(before, {}) == ""

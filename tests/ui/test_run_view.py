@@ -98,12 +98,12 @@ def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_ar
     assert follow.losses == ((1, 0.25),)
     panel = follow.panel(RunView(run(), ()))
     assert panel["part"] == "Part 2 of 2: seed 13"
-    assert panel["parts"] == [{"title": "seed 12", "before": 0.5, "after": 0.75}]
+    assert panel["parts"] == [{"title": "seed 12", "before": "0.500", "after": "0.750"}]
     assert follow.absorb([(7, ended)]).ended == follow.ended, "a resumed run tells again of what was done before"
     after = {"metric": "cosine_spearman", "score": 0.75, "sd": 0.0125, "each": [0.74, 0.76]}
     done = follow.panel(RunView(run(status="finished", before={"score": 0.5}, after=after, dev_rows=9), ()))
     assert done["part"] == ""
-    assert done["scores"]["metric"].startswith("Cosine Spearman on 9 ") and "mean of 2 (± 0.0125)" in done["scores"]["metric"]
+    assert done["scores"]["metric"].startswith("Cosine Spearman on 9 ") and "mean of 2 (± 0.013)" in done["scores"]["metric"]
 
 
 def test_the_last_judged_curve_stays_with_the_name_of_its_part_where_the_last_training_is_not_judged() -> None:

@@ -3,6 +3,8 @@
   "use strict";
   const { views, el, select, sentences, token, number, grouped, duration, plotly, onTheme, t } = window.SB;
 
+  const NEWEST = 4; // rows of the list of runs that are always visible
+
   views.run = (root) => (value) => {
     if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
     const share = value.steps ? Math.min(1, value.step / value.steps) : 0;
@@ -46,39 +48,94 @@
       ...(value.message ? [el("p", { class: value.status === "failed" ? "sb-alert" : "sb-note" }, value.message)] : []));
   };
 
-  // What waits or trains beside the run that is followed; each row can be followed and stopped.
-  views.runs = (root, host) => (value) => {
-    const button = (words, what, row, off) => el("button", { type: "button", class: "sb-small-button", disabled: off, "aria-label": t`${words} ${row.name}`,
-      on: { click: () => select(host, what, row.id) } }, words);
-    root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "In progress"),
-      ...value.rows.map((row) => el("div", { class: row.followed ? "sb-runs-row sb-followed" : "sb-runs-row" },
-        el("div", {}, el("strong", { translate: "no" }, row.name), el("p", { class: "sb-dim" }, row.words),
-          el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${row.share * 100}%` } }))),
-        button(row.followed ? "Followed" : "Follow", "follow", row, row.followed), button(row.stopping ? "Stopping…" : "Stop", "stop", row, row.stopping))),
-      ...(value.note ? [el("p", { class: "sb-dim" }, value.note)] : [])));
+  const ACTIONS = { stop: "Stop", answer: "Answer", resume: "Resume", use: "Use", download: "Download", rename: "Rename", delete: "Delete" };
+  const VERDICTS = { better: "sb-up", worse: "sb-down" };
+
+  // Scores before and after with the gain and its verdict; coloured only where the difference is more than chance.
+  const gain = (change) => [el("span", {}, `${change.before} → ${change.after}`), " ",
+    el("span", { class: VERDICTS[change.verdict] || "sb-dim" }, change.gain, ...(change.verdict ? [" · ", el("span", {}, change.verdict)] : []))];
+  window.SB.gain = gain;
+
+  // The visitor's runs. The first action of a row is a button, the others are in its menu; the name opens the run.
+  views.runs = (root, host) => {
+    let pending = null, open = "", sure = ""; // ids of the runs whose menu is open, and whose deletion is to be confirmed
+    const later = (value) => { pending = null; draw(value); };
+    function draw(value) {
+      // A list that is redrawn while somebody types a new name would drop it.
+      if (root.querySelector(".sb-runs-name")) { pending = value; return; }
+      const send = (action, row, more) => { open = sure = ""; select(host, action, { id: row.id, ...more }); };
+      const button = (row, action) => el("button", { type: "button", class: "sb-small-button", "data-action": action, "aria-label": t`${ACTIONS[action]} ${row.name}`,
+        on: { click: (event) => act(event.currentTarget, row, action) } }, action === "delete" && sure === row.id ? "Yes, delete" : ACTIONS[action]);
+      function act(pressed, row, action) {
+        if (action === "rename") return rename(pressed.closest(".sb-runs-row"), row);
+        if (action === "delete" && sure !== row.id) {
+          sure = row.id;
+          return pressed.replaceChildren("Yes, delete");
+        }
+        if (action === "download") window.SB.wanted = "tune-zip";
+        pressed.disabled = true;
+        return send(action, row);
+      }
+      function rename(line, row) {
+        const input = el("input", { class: "sb-runs-name", value: row.name, maxlength: 80, "aria-label": "New name" });
+        let ended = false; // removing the input blurs it
+        const end = (save) => {
+          if (ended) return;
+          ended = true;
+          const name = input.value.trim();
+          input.remove();
+          if (save && name && name !== row.name) send("rename", row, { name });
+          later(pending || value);
+        };
+        input.addEventListener("keydown", (event) => { if (event.key === "Enter") end(true); else if (event.key === "Escape") end(false); });
+        input.addEventListener("blur", () => end(true));
+        line.querySelector(".sb-runs-open").replaceWith(input);
+        input.focus();
+        input.select();
+      }
+      const row = (one) => {
+        const [first, ...others] = one.actions, menu = others.length ? el("details", { class: "sb-runs-menu" },
+          el("summary", { "aria-label": t`More actions for ${one.name}` }, "⋯"), el("div", {}, others.map((action) => button(one, action)))) : null;
+        if (menu) {
+          menu.open = open === one.id;
+          // Not at "toggle", which comes later: the list may be redrawn in between.
+          menu.firstChild.addEventListener("click", () => { open = menu.open ? "" : one.id; sure = ""; });
+        }
+        return el("div", { class: one.followed ? "sb-runs-row sb-followed" : "sb-runs-row", "data-status": one.status },
+          el("div", {}, el("button", { type: "button", class: "sb-runs-open", translate: "no", "aria-pressed": one.followed ? "true" : "false", on: { click: () => select(host, "follow", { id: one.id }) } }, one.name),
+            el("p", { class: "sb-dim" }, el("span", { class: `sb-badge sb-${one.status}` }, one.status), " ", el("span", {}, one.words)),
+            ...(one.gain ? [el("p", { class: "sb-runs-gain" }, ...gain(one.gain))] : []),
+            ...(one.share ? [el("div", { class: "sb-progress", "aria-hidden": true }, el("i", { style: { width: `${one.share * 100}%` } }))] : [])),
+          first ? button(one, first) : null, menu);
+      };
+      const earlier = value.rows.slice(NEWEST), shown = value.rows.slice(0, NEWEST);
+      const more = earlier.length ? el("details", { class: "sb-more" }, el("summary", {}, t`Earlier runs (${earlier.length})`), earlier.map(row)) : null;
+      if (more) more.open = Boolean(root.querySelector(".sb-more")?.open);
+      root.replaceChildren(el("div", { class: "sb-panel sb-runs" }, el("h3", {}, "Your runs"), ...shown.map(row), ...(more ? [more] : []),
+        ...(value.note ? [el("p", { class: "sb-dim" }, value.note)] : [])));
+    }
+    return draw;
   };
 
   // Of a run of several trainings: each that is done, with its scores before and after.
   function parts(rows) {
     return el("table", { class: "sb-parts" }, el("tbody", {}, rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row.title),
-      el("td", {}, number(row.before, 4)), el("td", {}, "→"), el("td", {}, el("b", {}, number(row.after, 4)))))));
+      el("td", {}, row.before), el("td", {}, "→"), el("td", {}, el("b", {}, row.after))))));
   }
 
   function scores(value) {
     // The whisker is the 95% interval, the bar ends at the score.
     const within = (part) => Math.max(0, Math.min(1, part)) * 100;
-    const bar = (name, score, className, interval) => el("div", { class: "sb-compare" }, el("span", {}, name),
+    const bar = (name, score, words, className, interval) => el("div", { class: "sb-compare" }, el("span", {}, name),
       el("span", { class: "sb-compare-bar" }, el("i", { class: className, style: { width: `${within(score)}%` } }),
         ...(interval ? [el("u", { style: { left: `${within(interval[0])}%`, width: `${within(interval[1]) - within(interval[0])}%` } })] : [])),
-      el("b", {}, number(score, 4), ...(interval ? [el("small", { title: "95% bootstrap interval" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
+      el("b", {}, words, ...(interval ? [el("small", { title: "95% bootstrap interval" }, `${number(interval[0], 3)} – ${number(interval[1], 3)}`)] : [])));
     const [first, second] = value.intervals || [];
-    const gain = value.after - value.before;
     return el("div", { class: "sb-scores" },
-      el("p", { class: `sb-said${{ better: " sb-up", worse: " sb-down" }[value.verdict] || ""}` }, value.said),
+      el("p", { class: `sb-said ${VERDICTS[value.verdict] || ""}` }, value.said),
       ...(value.more ? [el("p", {}, value.more)] : []),
-      el("div", { class: "sb-scores-head" }, el("h3", {}, value.metric),
-        el("span", { class: { better: "sb-up", worse: "sb-down" }[value.verdict] || "sb-dim" }, `${gain >= 0 ? "+" : ""}${number(gain, 4).replace("-", "−")}`)),
-      bar("Before", value.before, "sb-before", first), bar("After", value.after, "sb-after", second),
+      el("h3", {}, value.metric),
+      bar("Before", value.before, value.change.before, "sb-before", first), bar("After", value.after, value.change.after, "sb-after", second),
       ...(value.intervals && value.intervals[1] ? [el("p", { class: "sb-dim sb-fineprint" }, "Error bars and “between” show 95% bootstrap intervals.")] : []),
       ...(value.confused || []).map((words) => el("p", { class: "sb-dim" }, words)));
   }
@@ -119,8 +176,8 @@
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
           ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
         el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
-          el("th", { scope: "row" }, mark.strength === 0 ? t`${mark.strength.toFixed(2)}, base model` : mark.strength === 1 ? t`${mark.strength.toFixed(2)}, tuned` : mark.strength.toFixed(2)), el("td", {}, number(mark.score, 4)),
-          ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general, 4))]))))));
+          el("th", { scope: "row" }, mark.strength === 0 ? t`${mark.strength.toFixed(2)}, base model` : mark.strength === 1 ? t`${mark.strength.toFixed(2)}, tuned` : mark.strength.toFixed(2)), el("td", {}, number(mark.score)),
+          ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general))]))))));
     tell();
   };
 

@@ -88,5 +88,17 @@ class FineTuneTab(Tab):
         self.at("#tune-use").click()
 
     def runs(self, name: str) -> Locator:
-        """The row of a run in the list of those that wait or train."""
+        """The row of a run in the list of the visitor's runs."""
         return self.at("#tune-runs .sb-runs-row").filter(has_text=name)
+
+    def run_actions(self, name: str) -> Locator:
+        """What the row of a run offers: the first as a button, the others in its menu."""
+        return self.runs(name).locator("[data-action]")
+
+    def act_on_run(self, name: str, action: str) -> None:
+        """Choose an action of a run, from its menu if it is not the first one."""
+        button = self.runs(name).locator(f"[data-action={action}]")
+        expect(button).to_have_count(1)
+        if not button.is_visible():
+            self.runs(name).locator("summary").click()
+        button.click()

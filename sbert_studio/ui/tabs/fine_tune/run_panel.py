@@ -1,4 +1,4 @@
-"""The followed run: its panel, which the page's timer updates, its actions, and the list of active runs."""
+"""The followed run: its panel, which the page's timer updates, its actions, and the list of the visitor's runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ....i18n import _, join, ngettext
 from ....runs.files import RunFiles
 from ....serialization import to_plain
 from ....services.run_setup import strength_marks
-from ...run_view import LIVE, FollowedRun, read_run
+from ...run_view import LIVE, FollowedRun, gain_view, read_run, use_model
 from ...sessions.language import notify_info
-from ...state import SIMILARITY, TextPair
+from ...state import SIMILARITY, ModelChoice, TextPair
 from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view
 
 if TYPE_CHECKING:
     from ....data.schema.roles import Roles
+    from ....runs.actions import Action
     from ....runs.run import Run
     from ....services import Studio
     from ....services.results import RunView
@@ -93,8 +94,11 @@ class RunList:
 @dataclass(frozen=True)
 class ListedRun:
     runs: Value | None
+    listed: Value | None
     view: RunPanelView
     selected: SelectedRun
+    runs_version: int
+    choice: ModelChoice
 
 
 def attach_run(page: Page, owner: object) -> SelectedRun:
@@ -114,25 +118,23 @@ def select_run(owner: object, run_id: str) -> SelectedRun:
 def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
     snapshot = read_run(page, followed)
     now, run, studio = snapshot.followed, snapshot.record, page.studio
-    is_live = now.status in LIVE
-    has_model = run is not None and run.status in ("finished", "stopped") and run.model_path is not None
-    embeds_texts = run is not None and run.spec.get("architecture", "siamese") == "siamese"
+    actions = () if run is None else studio.fine_tune.list_actions(run)
     question = studio.fine_tune.get_question(now.run_id) if now.status == "asks" else None
     return RunPanelView(
         followed=now,
         run=snapshot.run,
         curves=snapshot.curves,
-        stop=props(visible=is_live and not snapshot.run.get("stopping")),
-        resume=props(visible=now.status in ("interrupted", "stopped", "failed")),
-        use=props(visible=has_model),
-        compare=props(visible=has_model and embeds_texts),
-        save=props(visible=has_model),
-        push=props(visible=has_model),
+        stop=props(visible="stop" in actions),
+        resume=props(visible="resume" in actions),
+        use=props(visible="use" in actions),
+        compare=props(visible="use" in actions),
+        save=props(visible="download" in actions),
+        push=props(visible="download" in actions),
         alarm=questions_view("Training stopped: your answer is needed", [question] if question else []),
         strength=None if run is None else strength_view(run),
         pinned=pinned_view(studio.fine_tune.get_pins(now.run_id) if now.run_id else None, now),
         mistakes=None if run is None else mistakes_view(studio, run),
-        timer=props(active=is_live),
+        timer=props(active=now.status in LIVE),
     )
 
 
@@ -199,51 +201,72 @@ def compare_mistake(page: Page, followed: FollowedRun, selection: Selection) -> 
 
 
 def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> RunList:
-    found = _runs_under_way(page, owner)
-    value = runs_view(found, chosen)
+    found = page.studio.fine_tune.list_views(page.visitor(owner))
+    value = runs_view(page.studio, found, chosen)
     drawn = UNCHANGED if value == listed else value
     # A late response may have reported the end of another run and stopped the timer of the followed run.
-    return RunList(drawn, drawn, props(active=True) if any(seen.run.id == chosen for seen in found) else UNCHANGED)
+    is_live = any(seen.run.id == chosen and seen.run.active for seen in found)
+    return RunList(drawn, drawn, props(active=True) if is_live else UNCHANGED)
 
 
-def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, selection: Selection) -> ListedRun:
-    run_id = selection.item
-    if not isinstance(run_id, str) or run_id not in {run.id for run in page.studio.fine_tune.list_runs(page.visitor(owner))}:
+def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, runs_version: int, selection: Selection) -> ListedRun:
+    """Carry out an action of the list: one of :data:`~sbert_studio.runs.actions.ACTIONS`, or follow the run."""
+    value = selection.item if isinstance(selection.item, dict) else {"id": selection.item}
+    run_id, service = value.get("id"), page.studio.fine_tune
+    if not isinstance(run_id, str) or run_id not in {run.id for run in service.list_runs(page.visitor(owner))}:
         raise StudioError("this run no longer exists", "reload the page")
+    choice, now, version = ModelChoice(UNCHANGED, UNCHANGED), run_id, runs_version + 1
     if selection.action == "stop":
-        page.studio.fine_tune.stop(run_id)
-        # Also redraw the followed run: it may be the one that was stopped.
-        return ListedRun(runs_view(_runs_under_way(page, owner), chosen), show_run(page, followed), SelectedRun(chosen))
-    return ListedRun(runs_view(_runs_under_way(page, owner), run_id), show_run(page, FollowedRun(run_id)), select_run(owner, run_id))
+        service.stop(run_id)
+        now = chosen
+    elif selection.action == "resume":
+        service.resubmit(run_id)
+    elif selection.action == "use":
+        choice = use_model(page, run_id, owner)
+    elif selection.action == "rename":
+        service.rename(run_id, str(value.get("name") or ""))
+        now = chosen
+    elif selection.action == "delete":
+        service.delete_run(run_id)
+        now = "" if run_id == chosen else chosen
+    else:
+        version = runs_version
+    # Also redraw the followed run: it may be the one that was changed.
+    view = show_run(page, followed if followed.run_id == now and selection.action != "resume" else FollowedRun(now))
+    runs = runs_view(page.studio, service.list_views(page.visitor(owner)), now)
+    return ListedRun(runs, runs, view, SelectedRun(now) if now == chosen else select_run(owner, now), version, choice)
 
 
-def _runs_under_way(page: Page, owner: object) -> list[RunView]:
-    return [seen for seen in page.studio.fine_tune.list_active(page.visitor(owner)) if seen.run.active]
-
-
-def runs_view(runs: Sequence[RunView], chosen: str) -> Value | None:
-    """Return a list of waiting and training runs; ``None`` if there are none except ``chosen``, the run that the page follows."""
-    if all(seen.run.id == chosen for seen in runs):
+def runs_view(studio: Studio, runs: Sequence[RunView], chosen: str) -> Value | None:
+    """Return the list of the visitor's runs; ``None`` if there is none."""
+    if not runs:
         return None
     more = max(0, len(runs) - _MAX_LISTED)
-    rows = [_run_row(seen, chosen) for seen in runs[:_MAX_LISTED]]
-    return to_plain({"live": True, "rows": rows, "note": _("{more} more runs are waiting.", more=more) if more else ""})  # type: ignore[no-any-return]
+    rows = [_run_row(seen, studio.fine_tune.list_actions(seen.run), chosen) for seen in runs[:_MAX_LISTED]]
+    note = _("{more} older runs are listed in the Models tab.", more=more) if more else ""
+    return to_plain({"live": any(seen.run.active for seen in runs), "rows": rows, "note": note})  # type: ignore[no-any-return]
 
 
-def _run_row(seen: RunView, chosen: str) -> Value:
+def _run_row(seen: RunView, actions: Sequence[Action], chosen: str) -> Value:
     run = seen.run
-    words = _("Training · step {step} of {steps}", step=f"{run.step:,}", steps=f"{run.steps:,}") if run.steps else "Training"
-    if run.status == "queued":
-        words = _("Waiting · {waiting} ahead", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
     return {
         "id": run.id,
         "name": run.name,
         "status": run.status,
-        "words": "Stopping…" if seen.stopping else words,
-        "share": min(1.0, run.step / run.steps) if run.steps and run.status == "running" else 0.0,
+        "words": "Stopping…" if seen.stopping else _describe_progress(seen) if run.active else run.created[:16].replace("T", " "),
+        "gain": None if run.active else gain_view(run),
+        "share": min(0.99, run.step / run.steps) if run.steps and run.status == "running" else 0.0,
         "followed": run.id == chosen,
         "stopping": seen.stopping,
+        "actions": list(actions),
     }
+
+
+def _describe_progress(seen: RunView) -> str:
+    run = seen.run
+    if run.status == "queued":
+        return _("Waiting · {waiting} ahead", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
+    return _("Training · step {step} of {steps}", step=f"{run.step:,}", steps=f"{run.steps:,}") if run.steps else "Training"
 
 
 def strength_view(run: Run) -> Value | None:

@@ -182,4 +182,5 @@ def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
     listing = [page.runs_timer.tick, page.runs_version.change, panel["chosen"].change]
     panel.on(listing, run_panel.list_runs, queue=False, trigger_mode="always_last", quiet=True)
-    panel.on(panel["runs"].select, run_panel.click_listed_run, each=True, quiet=True)
+    clicked = panel.on(panel["runs"].select, run_panel.click_listed_run, each=True, quiet=True)
+    clicked.then(None, js="() => SB.pressWanted()")

@@ -14,7 +14,7 @@ from ....serialization import to_plain
 from ...components import format_number
 from ...page import Page
 from ...panel import Selection
-from ...run_view import FollowedRun, base_model_title, describe_method, read_run, scores_view, write_run_zip
+from ...run_view import FollowedRun, base_model_title, describe_method, gain_view, read_run, write_run_zip
 from ...state import is_own_model
 from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props
 
@@ -37,8 +37,12 @@ class ModelsView:
     run: Value | Unchanged | None = UNCHANGED
     facts: Value | Unchanged | None = UNCHANGED
     curves: Value | Unchanged | None = UNCHANGED
+    stop: Update | Unchanged = UNCHANGED
+    resume: Update | Unchanged = UNCHANGED
     use: Update | Unchanged = UNCHANGED
     compare: Update | Unchanged = UNCHANGED
+    rename: Update | Unchanged = UNCHANGED
+    new_name: Update | Unchanged = UNCHANGED
     save: Update | Unchanged = UNCHANGED
     delete: Update | Unchanged = UNCHANGED
     confirm: Update | Unchanged = UNCHANGED
@@ -46,7 +50,7 @@ class ModelsView:
 
 
 @dataclass(frozen=True)
-class DeletedModel:
+class ChangedModel:
     view: ModelsView
     runs_version: int
 
@@ -59,11 +63,10 @@ def no_selection(notices: Sequence[str] = ()) -> Value:
 def model_card(card: ModelSummary) -> Value:
     badge = "damaged" if card.damaged else _BADGES.get(card.kind, "built in")
     size = _("{size} weights · {dim} dimensions", size=card.size, dim=card.dim)
-    return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "score": ""}
+    return {"id": card.name, "title": card.title, "badge": badge, "subtitle": size, "gain": None}
 
 
 def run_card(run: Run, is_damaged: bool) -> Value:
-    scores = scores_view(run)
     created = run.created[:16].replace("T", " ")
     return {
         "id": run.id,
@@ -72,7 +75,7 @@ def run_card(run: Run, is_damaged: bool) -> Value:
         "subtitle": _(
             "{loss_title} · {method} · {created} UTC", loss_title=loss_title(run.loss), method=describe_method(run.method), created=created
         ),
-        "score": f"{scores['before']:.4f} → {scores['after']:.4f}" if scores else "",
+        "gain": gain_view(run),
     }
 
 
@@ -96,30 +99,32 @@ def model_notes(card: ModelSummary) -> list[str]:
 
 def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
     listed, cards = list_models(page, owner, chosen)
-    hidden = props(visible=False)
     if chosen not in listed:
         notices = (*page.studio.store.notices, *page.studio.models.list_available(page.visitor(owner))[1])
-        return ModelsView("", cards, listed, None, no_selection(notices), None, hidden, hidden, hidden, hidden, hidden, hidden)
+        return ModelsView("", cards, listed, None, no_selection(notices), None, **_buttons(()))
     details, run, curves = model_details(page, owner, chosen)
-    status = run["status"] if run else "own" if is_own_model(chosen) else "built in"
-    is_damaged = any(card["id"] == chosen and card["badge"] == "damaged" for card in cards["cards"])
-    is_usable = status in ("built in", "own", "finished", "stopped") and not is_damaged
-    is_comparable = bool(run) and is_usable and chosen in page.model_titles(owner)
-    is_own = props(visible=is_usable and status != "built in")
-    return ModelsView(
-        chosen,
-        cards,
-        listed,
-        run,
-        details,
-        curves,
-        use=props(visible=is_usable),
-        compare=props(visible=is_comparable),
-        save=is_own,
-        delete=props(visible=status not in ("built in", "queued", "running")),
-        confirm=hidden,
-        push=is_own,
-    )
+    return ModelsView(chosen, cards, listed, run, details, curves, **_buttons(model_actions(page, owner, chosen)))
+
+
+def model_actions(page: Page, owner: object, name: str) -> tuple[str, ...]:
+    """Return what works with a model: the actions of its run, or those of a bundled or static model."""
+    run = next((run for run in _runs(page, owner) if run.id == name), None)
+    if run is not None:
+        return page.studio.fine_tune.list_actions(run)
+    card = next((card for card in page.studio.models.list_available(page.visitor(owner))[0] if card.name == name), None)
+    is_usable = card is not None and not card.damaged
+    return (*(("use",) if is_usable else ()), *(("download",) if is_usable and is_own_model(name) else ()), *_deletable(name))
+
+
+def _deletable(name: str) -> tuple[str, ...]:
+    return ("delete",) if is_own_model(name) else ()
+
+
+def _buttons(actions: Sequence[str]) -> dict[str, Update]:
+    visible = {button: props(visible=button in actions) for button in ("stop", "resume", "use", "rename", "delete")}
+    is_run_model = "use" in actions and "rename" in actions
+    download, hidden = props(visible="download" in actions), props(visible=False)
+    return visible | {"compare": props(visible=is_run_model), "save": download, "push": download, "confirm": hidden, "new_name": hidden}
 
 
 def refresh_models(page: Page, owner: object, chosen: str) -> ModelsView:
@@ -139,13 +144,40 @@ def confirm_deletion() -> tuple[Update, Update]:
     return props(visible=False), props(visible=True)
 
 
-def delete_model(page: Page, owner: object, chosen: str, runs_version: int) -> DeletedModel:
+def delete_model(page: Page, owner: object, chosen: str, runs_version: int) -> ChangedModel:
     visitor = page.visitor(owner)
     if chosen in {model.id for model in page.studio.static_embeddings.list_models(visitor)}:
         page.studio.static_embeddings.delete(chosen, visitor)
     elif chosen in {run.id for run in page.studio.fine_tune.list_runs(visitor)}:
         page.studio.fine_tune.delete_run(chosen)
-    return DeletedModel(show_models(page, owner, ""), runs_version + 1)
+    return ChangedModel(show_models(page, owner, ""), runs_version + 1)
+
+
+def stop_run(page: Page, owner: object, chosen: str, runs_version: int) -> ChangedModel:
+    page.studio.fine_tune.stop(_own_run(page, owner, chosen))
+    return ChangedModel(show_models(page, owner, chosen), runs_version + 1)
+
+
+def resume_run(page: Page, owner: object, chosen: str, runs_version: int) -> ChangedModel:
+    page.studio.fine_tune.resubmit(_own_run(page, owner, chosen))
+    return ChangedModel(show_models(page, owner, chosen), runs_version + 1)
+
+
+def ask_name(page: Page, owner: object, chosen: str) -> tuple[Update, Update]:
+    """Return the Rename button, hidden, and the text box for the new name with the present one."""
+    name = next((run.name for run in _runs(page, owner) if run.id == chosen), "")
+    return props(visible=False), props(visible=True, value=name)
+
+
+def rename_run(page: Page, owner: object, chosen: str, new_name: str, runs_version: int) -> ChangedModel:
+    page.studio.fine_tune.rename(_own_run(page, owner, chosen), new_name)
+    return ChangedModel(show_models(page, owner, chosen), runs_version + 1)
+
+
+def _own_run(page: Page, owner: object, chosen: str) -> str:
+    if chosen not in {run.id for run in page.studio.fine_tune.list_runs(page.visitor(owner))}:
+        raise StudioError("this run no longer exists", "choose another one")
+    return chosen
 
 
 def write_zip(page: Page, chosen: str) -> Path:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ....services.fine_tune import MAX_NAME
 from ...components import PushPanel, download_button, form, sample_picker, upload
 from ...panel import Panel
 from ...run_view import use_model
@@ -43,18 +44,28 @@ def build(studio: Studio, page: Page) -> None:
             with gr.Row(elem_classes=["sb-buttons"]):
                 write = partial(handlers.write_zip, page)
                 panel.components |= {
+                    "stop": gr.Button("Stop", variant="stop", visible=False, elem_id="models-stop"),
+                    "resume": gr.Button("Resume", variant="primary", visible=False, elem_id="models-resume"),
                     "use": gr.Button("Use this model", variant="primary", visible=False, elem_id="models-use"),
                     "compare": gr.Button("Compare models", visible=False, elem_id="models-changes"),
                     "save": download_button("Download zip", write, [chosen], elem_id="models-zip", visible=False),
+                    "rename": gr.Button("Rename", visible=False, elem_id="models-rename"),
                     "delete": gr.Button("Delete", variant="stop", visible=False, elem_id="models-delete"),
                     "confirm": gr.Button("Yes, delete", variant="stop", visible=False, elem_id="models-sure"),
                 }
+            panel.components["new_name"] = gr.Textbox(
+                label="New name", max_lines=1, max_length=MAX_NAME, visible=False, submit_btn="Rename", elem_id="models-new-name"
+            )
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole
     selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
     selected.then(None, js="() => SB.reveal('models-whole')")
     panel.on(panel["use"].click, use_model, quiet=True)
     panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
+    panel.on(panel["stop"].click, handlers.stop_run, queue=False, quiet=True)
+    panel.on(panel["resume"].click, handlers.resume_run, quiet=True)
+    panel.on(panel["rename"].click, handlers.ask_name, output=("rename", "new_name"), queue=False, quiet=True)
+    panel.on(panel["new_name"].submit, handlers.rename_run, quiet=True)
     panel.on(panel["delete"].click, handlers.confirm_deletion, output=("delete", "confirm"), queue=False, quiet=True)
     panel.on(panel["confirm"].click, handlers.delete_model, quiet=True)
     panel.on(page.runs_version.change, handlers.refresh_models, quiet=True)

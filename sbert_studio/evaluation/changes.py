@@ -1,0 +1,78 @@
+"""Rounding of scores and of their differences: the one way in which the page, the command line and model cards write them.
+
+Scores have three decimals. A fourth is added only where three would hide that two scores differ, or on which side of zero an end of
+the interval of their difference lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SCORE_DIGITS = 3
+_MAX_DIGITS = 4
+BETTER, WORSE, NO_DIFFERENCE = "better", "worse", "no difference beyond chance"
+
+
+@dataclass(frozen=True)
+class ScoreChange:
+    """Two scores and their difference as texts with the same number of decimals.
+
+    Attributes:
+        interval: 95 % interval of the difference, (low, high); empty if it was not measured.
+        verdict: ``better``, ``worse``, ``no difference beyond chance``, or empty without an interval.
+    """
+
+    before: str
+    after: str
+    gain: str
+    interval: tuple[str, ...] = ()
+    verdict: str = ""
+
+
+def describe_change(before: float, after: float, interval: Sequence[float | None] | None = None) -> ScoreChange:
+    """Write two scores, their difference and its 95 % interval with the same number of decimals."""
+    bounds = [bound for bound in interval or () if bound is not None]
+    digits = decimals(before, after, bounds)
+    ends = tuple(format_difference(bound, digits) for bound in bounds) if len(bounds) == 2 else ()
+    gain = format_difference(round(after, digits) - round(before, digits), digits)
+    return ScoreChange(format_score(before, digits), format_score(after, digits), gain, ends, judge(bounds))
+
+
+def decimals(before: float, after: float, bounds: Sequence[float] = ()) -> int:
+    """Return how many decimals show that two scores differ, and the signs of the ends of an interval."""
+    if before == after:
+        return SCORE_DIGITS
+    is_telling = round(before, SCORE_DIGITS) != round(after, SCORE_DIGITS) and all(round(bound, SCORE_DIGITS) for bound in bounds)
+    return SCORE_DIGITS if is_telling else _MAX_DIGITS
+
+
+def judge(bounds: Sequence[float]) -> str:
+    """Return the verdict on a gain by the 95 % interval of it; empty without one."""
+    if len(bounds) != 2:
+        return ""
+    low, high = bounds
+    return BETTER if low > 0 else WORSE if high < 0 else NO_DIFFERENCE
+
+
+def format_score(value: float, digits: int = SCORE_DIGITS) -> str:
+    """Format a score, such as ``0.848``."""
+    return f"{value:.{digits}f}"
+
+
+def format_difference(value: float, digits: int = SCORE_DIGITS) -> str:
+    """Format a difference of scores with its sign, such as ``+0.014``, ``-0.014`` or ``±0.000``."""
+    words = f"{value:+.{digits}f}"
+    return words if float(words) else f"±{0:.{digits}f}"
+
+
+def change_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> ScoreChange | None:
+    """Return the change of a run's main score; ``None`` unless both models were scored on held-out rows.
+
+    It has no verdict for a strength that was chosen manually after seeing these scores.
+    """
+    if before.get("score") is None or after.get("score") is None:
+        return None
+    interval = None if "chosen" in after else after.get("gain_interval")
+    return describe_change(float(before["score"]), float(after["score"]), interval)
