@@ -41,6 +41,7 @@
       if (value) draw(value);
       if (value && value.live) window.SB.stir?.();
       window.SB.made?.(root, value);
+      window.SB.soon?.();
     };
     host.watch("value", update);
     update();

@@ -86,6 +86,7 @@
   views.place = (_root, given) => {
     host = given;
     return (value) => {
+      window.SB.soon?.();
       const first = now === null, arrived = value.visit === String(visits), other = !first && !arrived && value.corpus !== now.corpus;
       now = value;
       markAll();
@@ -116,24 +117,9 @@
     return (value) => { if (value.words) window.SB.language.rename(value.words); };
   };
 
-  // A file of one's own: to where it is taken in, the map's settings where the map is looked at, and its dialog is opened.
-  let brought = 0;
-  function bring() {
-    if (Date.now() - brought < 2000) return;  // a chooser may say twice what was chosen in it
-    brought = Date.now();
-    const map = document.querySelector("#tab-map-button[aria-selected=true]");
-    if (map) document.querySelector("#map-settings .label-wrap:not(.open)")?.click();
-    else document.querySelector("#tab-search-button")?.click();
-    let tries = 50;
-    const open = () => {
-      const box = document.getElementById(map ? "map-file" : "search-file"), input = box?.querySelector("input[type=file]");
-      if (!box?.offsetParent || !input) { if ((tries -= 1)) setTimeout(open, 100); return; }
-      box.scrollIntoView({ block: "nearest" });
-      // A browser opens the dialog only for a while after a click; later, the box that it stands in is seen.
-      if (navigator.userActivation?.isActive !== false) input.click();
-    };
-    open();
-  }
+  // Whether the page is where its address leads, and what is chosen there: data and model, by which a first result is computed.
+  const arrived = () => now !== null && Date.now() > going;
+  const chosen = (by) => (by === "model" ? now?.model : `${now?.corpus} ${now?.model}`) ?? "";
 
   // Back pressed twice: the second place is gone to once the first is there, and nothing writes over it until then.
   window.addEventListener("popstate", () => {
@@ -141,5 +127,5 @@
     if (Date.now() < going) again = true;
     else go(true);
   });
-  Object.assign(window.SB, { place, made, bring, opening });
+  Object.assign(window.SB, { place, made, opening, arrived, chosen });
 })();

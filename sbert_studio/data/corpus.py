@@ -13,11 +13,13 @@ import numpy as np
 from ..errors import StudioError
 from ..i18n import _
 from ..workspace import digest_texts
+from .column_types import ColumnType
 from .findings import Finding, count
 from .language import count_languages
 from .loading.table import Table, TextColumn
 from .row_report import RowReport, SkippedRows, report_rows
 from .schema.content import ColumnProfile, find_missing, no_text_error, profile_table, quote_cells
+from .schema.names import TITLE
 
 _MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 
@@ -36,6 +38,7 @@ class Corpus:
         column: the column of the texts.
         account: the row report of the file; rows with a text count as used.
         column_index: the index of ``column`` among the file's columns.
+        types: types of columns that the user has set; those of the others are detected (:mod:`.column_types`).
     """
 
     name: str
@@ -47,6 +50,7 @@ class Corpus:
     column: str = "text"
     account: RowReport = field(default=RowReport(0, 0), compare=False)
     column_index: int = field(default=0, compare=False)
+    types: Mapping[str, ColumnType] = field(default_factory=dict, compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -98,11 +102,27 @@ def find_text_columns(table: Table) -> list[str]:
     """Return the columns that contain sentences, best first."""
 
     def rank(place: int, profile: ColumnProfile) -> tuple[bool, float, int]:
-        # Prefer known names, then longer texts; differences of a word or two are ignored.
-        return not profile.is_named_text, 0.0 if profile.is_named_text else -round(profile.words / 5), place
+        # Prefer known names, then longer texts; differences of a word or two are ignored. A title stands for a longer text beside it.
+        is_named = profile.is_named_text and profile.key not in TITLE
+        return not is_named, 0.0 if is_named else -round(profile.words / 5), place
 
     texts = [(place, profile) for place, profile in enumerate(profile_table(table)) if profile.is_text]
     return [profile.name for _, profile in sorted(texts, key=lambda item: rank(*item))]
+
+
+def combine_columns(table: Table, columns: Sequence[str]) -> tuple[Table, str]:
+    """Return the table with a column of combined texts, and its name; a single column is used as it is.
+
+    The filled cells of a row are joined by line breaks, in the order of ``columns``.
+    """
+    table.require(*columns)
+    if len(columns) == 1:
+        return table, columns[0]
+    name = " + ".join(columns)
+    while name in table.columns:
+        name += " +"
+    rows = zip(*(table.texts(column) for column in columns), strict=True)
+    return table.with_column(name, ["\n".join(text for cell in cells if (text := cell.strip())) for cells in rows]), name
 
 
 def corpus_from_table(table: Table, column: str | None = None) -> Corpus:

@@ -18,7 +18,7 @@ from ..errors import StudioError
 from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
 from ..settings import reduce_gradio_analytics, trust_proxies
-from . import banner, basket, gradio_patches, language_switch, routing, task_list, theme
+from . import banner, basket, data_dialog, gradio_patches, language_switch, routing, task_list, theme
 from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
@@ -67,6 +67,7 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
             view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
             tasks = task_list.draw_task_list(page, NAME)
             basket_button = basket.draw_button()
+            data_button = data_dialog.draw_button()
             page.corpus_name = routing.draw_corpus_chooser(page)
             page.model = gr.Dropdown(
                 choices=page.model_choices(None),
@@ -86,6 +87,7 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
                     module.build(studio, page)
                 tab.select(None, js=f"() => SB.place({{ tab: '{word}' }})")
         basket.build(page, basket_button)
+        data_dialog.build(page, data_button)
         build_api(page)
         blocks.unload(page.close_session)
         blocks.load(page.open_session, None, None, queue=False, api_visibility="private", show_progress="hidden")

@@ -42,6 +42,16 @@ def upload(label: str, elem_id: str) -> gr.File:
         return gr.File(label=label, show_label=False, file_types=FILE_TYPES, height=96, elem_id=elem_id, elem_classes=["sb-upload"])
 
 
+def first_sight(result: str, by: str = "data") -> gr.HTML:
+    """Draw an invisible part whose ``select`` event asks for the first result of a tab, once it is seen and the result is empty.
+
+    Args:
+        result: id of the view of the result.
+        by: ``data`` to ask again for other data or another model, ``model`` only for another model.
+    """
+    return view("sight", {"result": result, "by": by})
+
+
 def caption(text: str) -> None:
     gr.HTML(f'<span class="sb-label">{text}</span>', padding=False)
 

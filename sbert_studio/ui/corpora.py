@@ -1,37 +1,34 @@
-"""The visitor's corpus: opened from a file, a sample or a link, with the edits made on its map, and selected in Search and Map."""
+"""The visitor's data: opened from a file, a sample or a link, with the edits made on its map, and selected for all tabs."""
 
 from __future__ import annotations
 
 import html
-import itertools
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import gradio as gr
-
 from ..errors import StudioError
-from .components import sample_picker, samples_of, upload
 from .handlers import progress_callback
-from .panel import Panel
 from .sessions import map_edits
 from .sessions.file_store import CORPUS, EditConflictError, FileStore
 from .sessions.language import notify_info, notify_warning
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import session_id
-from .state import DrawnMap, Header, OpenedCorpus, SelectedCorpus
-from .views import Update, Value, facts, props, view
+from .state import DrawnMap, SelectedCorpus
 
 if TYPE_CHECKING:
+    import gradio as gr
+
+    from ..data.column_types import ColumnType
     from ..data.corpus import Corpus
+    from ..data.loading.table import Table
     from ..progress import Progress
     from ..services import Studio
     from .page import Page
-    from .panel import Selection
+    from .sessions.file_store import StoredFile
 
 SAMPLE, FILE = "sample:", "file:"
-_COUNTER = itertools.count(1)
 
 
 class CorpusStore(TypedStore[SelectedCorpus]):
@@ -47,13 +44,41 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         self._studio, self._files, self._visitor = studio, files, visitor
         self._samples: dict[str, SelectedCorpus] = {}
         self._unsaved_maps: set[tuple[str, str]] = set()
+        self._table: tuple[object, Table] | None = None
 
-    def read(self, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None) -> SelectedCorpus:
-        from ..data.corpus import find_text_columns
+    def table(self, path: Path, name: str | None = None, progress: Progress | None = None) -> Table:
+        """Read a file; the last one is kept, because the dialog reads it again with other columns."""
+        state = path.stat()
+        key = (path, name, state.st_size, state.st_mtime_ns)
+        kept = self._table
+        if kept is not None and kept[0] == key:
+            return kept[1]
+        found = self._studio.data.read_table(path, name, progress)
+        self._table = (key, found)
+        return found
 
-        table = self._studio.data.read_table(path, name, progress)
-        columns = tuple(find_text_columns(table)) or table.columns
-        return SelectedCorpus(self._studio.data.read_corpus(table, column), path, columns, column or columns[0])
+    def read(
+        self,
+        path: Path,
+        columns: Sequence[str] = (),
+        name: str | None = None,
+        progress: Progress | None = None,
+        types: Mapping[str, ColumnType] | None = None,
+    ) -> SelectedCorpus:
+        """Read a file; its texts are those of ``columns``, combined in this order, by default of the best one.
+
+        Args:
+            types: types of columns that the visitor has set.
+        """
+        from ..data.corpus import combine_columns, corpus_from_table, find_text_columns
+        from ..services.data_overview import choose_text_columns
+
+        table = self.table(path, name, progress)
+        used = tuple(columns) or choose_text_columns(table)
+        combined, column = combine_columns(table, used)
+        corpus = replace(corpus_from_table(combined, column), types=dict(types or {}))
+        possible = tuple(find_text_columns(table)) or table.columns
+        return SelectedCorpus(corpus, path, possible, column, text_columns=used if len(used) > 1 else ())
 
     def sample(self, sample_id: str | None = None, *, language: str = "en") -> SelectedCorpus:
         """Return a sample corpus, by default the first one in ``language``. Samples are read once."""
@@ -68,8 +93,10 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
     def choices(self, owner: object) -> list[tuple[str, str]]:
         """Return (title, id) of the visitor's files, most recently used first, and of the samples."""
+        from ..data.samples import list_samples
+
         own = [(file.name, f"{FILE}{file.id}") for file in self._files.list_files(self._visitor(owner)) if file.use == CORPUS]
-        return [*own, *((item.title, f"{SAMPLE}{item.id}") for item in samples_of(CORPUS))]
+        return [*own, *((item.title, f"{SAMPLE}{item.id}") for item in list_samples())]
 
     def open(self, owner: object, corpus_id: object, progress: Progress | None = None) -> str:
         """Open the corpus with an id from a selector or a link and return its key.
@@ -77,29 +104,44 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         Raises:
             StudioError: this visitor has no such file.
         """
+        from ..data.samples import list_samples
+
         name = corpus_id if isinstance(corpus_id, str) else ""
         if name.startswith(FILE):
             file = self._files.get(self._visitor(owner), name.removeprefix(FILE))
-            corpus = self.read(file.path, file.column or None, file.name, progress)
-            self._files.touch(self._visitor(owner), file.id, corpus.column)
+            columns, types = _stored_layout(file)
+            corpus = self.read(file.path, columns, file.name, progress, types)
+            self._files.touch(self._visitor(owner), file.id, file.column)
             return self._put_with_edits(owner, replace(corpus, id=name))
-        if name.removeprefix(SAMPLE) not in {item.id for item in samples_of(CORPUS)}:
+        if name.removeprefix(SAMPLE) not in {item.id for item in list_samples()}:
             raise StudioError("this sample does not exist", "choose one from the list")
         return self._put_with_edits(owner, self.sample(name.removeprefix(SAMPLE)))
 
     def open_file(
         self, owner: object, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None
     ) -> str:
-        corpus = self.read(path, column, name, progress)
-        file = self._files.save(self._visitor(owner), path, corpus.corpus.name, corpus.column)
+        return self.keep(owner, self.read(path, [column] if column else (), name, progress))
+
+    def keep(self, owner: object, corpus: SelectedCorpus) -> str:
+        """Store the file of a corpus with the visitor's files, unless it is a sample, and return the key of the corpus."""
+        if corpus.id.startswith(SAMPLE):
+            return self._put_with_edits(owner, corpus)
+        layout = {"columns": list(corpus.text_columns or (corpus.column,)), "types": dict(corpus.corpus.types)}
+        visitor, column = self._visitor(owner), (corpus.text_columns or (corpus.column,))[0]
+        if corpus.id.startswith(FILE):
+            self._files.touch(visitor, corpus.id.removeprefix(FILE), column, layout)
+            return self._put_with_edits(owner, corpus)
+        file = self._files.save(visitor, corpus.path, corpus.corpus.name, column, layout=layout)
         if file is None:
             notify_info("There is not enough space to store this file: after a reload you will have to upload it again.", duration=8)
         return self._put_with_edits(owner, corpus if file is None else replace(corpus, path=file.path, id=f"{FILE}{file.id}"))
 
     def open_column(self, owner: object, corpus: SelectedCorpus, column: str) -> str:
-        if corpus.id.startswith(FILE):
-            return self.open_file(owner, corpus.path, column, corpus.corpus.name)
-        return self._put_with_edits(owner, replace(self.read(corpus.path, column, corpus.corpus.name), id=corpus.id))
+        return self.keep(owner, self.read_again(corpus, (column,), corpus.corpus.types))
+
+    def read_again(self, corpus: SelectedCorpus, columns: Sequence[str], types: Mapping[str, ColumnType]) -> SelectedCorpus:
+        """Read the file of a corpus with other text columns or types, without the edits of its map."""
+        return replace(self.read(corpus.path, columns, corpus.corpus.name, types=types), id=corpus.id)
 
     def current(self, key: str | None, owner: object = None) -> tuple[str, SelectedCorpus]:
         """Return the key and the corpus; by default the first sample, with the map edits of ``owner``, so that every button works."""
@@ -147,18 +189,18 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return self.put(restored)
 
 
-@dataclass(frozen=True)
-class PickedCorpus:
-    chosen: OpenedCorpus
-    opened: int  # different each time
+def _stored_layout(file: StoredFile) -> tuple[tuple[str, ...], dict[str, ColumnType]]:
+    """Return the text columns and the types that were stored with a file, perhaps by another version."""
+    from ..data.column_types import COLUMN_TYPES
+
+    columns, types = file.layout.get("columns"), file.layout.get("types")
+    names = tuple(name for name in columns if isinstance(name, str)) if isinstance(columns, list) else ()
+    known = types.items() if isinstance(types, dict) else ()
+    return names or ((file.column,) if file.column else ()), {str(name): kind for name, kind in known if kind in COLUMN_TYPES}
 
 
 def open_file(page: Page, path: str, owner: object = None, progress: gr.Progress | None = None) -> str:
     return page.corpora.open_file(owner, Path(path), progress=progress_callback(progress, "Reading"))
-
-
-def open_sample(page: Page, sample_id: object, owner: object = None) -> str:
-    return page.corpora.open(owner, f"{SAMPLE}{sample_id}")
 
 
 def open_column(page: Page, corpus: str, column: str, owner: object = None) -> str:
@@ -167,6 +209,7 @@ def open_column(page: Page, corpus: str, column: str, owner: object = None) -> s
 
 
 def delete_file(page: Page, corpus: str, owner: object, language: str = "en") -> str:
+    """Delete the visitor's file, and return the key of the sample that is selected instead."""
     selected = page.corpora.get(corpus)
     page.files.remove(page.visitor(owner), selected.id.removeprefix(FILE))
     page.corpora.remove(corpus)
@@ -174,42 +217,12 @@ def delete_file(page: Page, corpus: str, owner: object, language: str = "en") ->
     return page.corpora.put(page.corpora.sample(language=language))
 
 
-def pick_file(page: Page, file: str | None, header: Header, progress: gr.Progress | None = None) -> PickedCorpus | None:
-    return None if file is None else _picked(page, open_file(page, file, header.owner, progress), header)
-
-
-def pick_sample(page: Page, selection: Selection, header: Header) -> PickedCorpus:
-    return _picked(page, open_sample(page, selection.item, header.owner), header)
-
-
-def pick_column(page: Page, column: str, header: Header) -> PickedCorpus | None:
-    return None if header.corpus is None else _picked(page, open_column(page, header.corpus, column, header.owner), header)
-
-
-def _picked(page: Page, key: str, header: Header) -> PickedCorpus:
-    # Select the model for the corpus' language before both are used.
-    return PickedCorpus(page.fit_corpus(key, header), next(_COUNTER))
-
-
-def delete_selected(page: Page, header: Header, language: str) -> OpenedCorpus:
-    return page.fit_corpus(delete_file(page, str(header.corpus), header.owner, language), header)
-
-
-def show_delete_button(page: Page, corpus: str | None) -> Update:
-    return props(visible=page.corpora.selected(corpus).id.startswith(FILE))
-
-
-def describe_corpus(page: Page, corpus: str | None, model: str | None = None) -> tuple[Update, Value | None]:
-    """Return the column selector, and a summary of the file: how many rows were read, and whether the model supports their language."""
-    if corpus is None:
-        return props(visible=False), None
-    selected = page.corpora.get(corpus)
-    texts, account = selected.corpus, selected.corpus.account
-    numbers = [("Corpus", texts.name), ("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
+def describe_corpus(page: Page, corpus: SelectedCorpus, model: str | None = None) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return facts on how a file was read, and notes on its rows and on whether the model supports their language."""
+    texts, account = corpus.corpus, corpus.corpus.account
+    numbers = [("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
     numbers += [("Skipped", f"{account.skipped:,}")] if account.skipped else []
-    notes = [*(note.describe() for note in texts.notes), *texts.repeat_notes(), *_language_notes(page, texts, model)]
-    column = props(choices=list(selected.columns), value=selected.column, visible=len(selected.columns) > 1)
-    return column, facts(numbers, notes=notes)
+    return numbers, [*(note.describe() for note in texts.notes), *texts.repeat_notes(), *_language_notes(page, texts, model)]
 
 
 def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str, ...]:
@@ -217,24 +230,3 @@ def _language_notes(page: Page, corpus: Corpus, model: str | None) -> tuple[str,
         return page.studio.languages.language_notes(corpus, model or None)
     except StudioError:
         return ()  # the model does not exist; the handler that needs it reports it
-
-
-def corpus_picker(page: Page, elem_id: str) -> gr.State:
-    """Draw the corpus selector, and return a state that changes whenever a file, sample or column was opened with it.
-
-    All selectors show the same choice. ``elem_id`` is the prefix of the element ids and the name of the task for Cancel buttons.
-    """
-    file = upload("Your texts: CSV, TSV, TXT, JSONL, XLSX or Parquet. They are stored here for your next visit.", f"{elem_id}-file")
-    samples = sample_picker(samples_of(CORPUS), elem_id)
-    column = gr.Dropdown(label="Column with the texts", choices=[], visible=False, elem_id=f"{elem_id}-column", elem_classes=["sb-data"])
-    summary = view("facts", elem_id=f"{elem_id}-summary")
-    delete = gr.Button("Delete this file here", size="sm", visible=False, elem_id=f"{elem_id}-forget")
-    panel = Panel(page, file=file, column=column, summary=summary, delete=delete, opened=gr.State(None))
-    panel.on(file.upload, pick_file, task=elem_id)
-    panel.on(samples.select, pick_sample, each=True)
-    panel.on(column.input, pick_column)
-    for trigger in (page.corpus.change, page.model.change):
-        panel.on(trigger, describe_corpus, output=("column", "summary"), quiet=True)
-    panel.on(delete.click, delete_selected)
-    panel.on(page.corpus.change, show_delete_button, output="delete", quiet=True)
-    return panel["opened"]

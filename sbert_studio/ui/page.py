@@ -66,6 +66,7 @@ class Page:
     evaluations_timer: gr.Timer = field(init=False)
     # One gr.State for each field of Session.
     corpus: gr.State = field(init=False)
+    data: gr.State = field(init=False)
     other_texts: gr.State = field(init=False)
     location: gr.State = field(init=False)
     pair_to_compare: gr.State = field(init=False)

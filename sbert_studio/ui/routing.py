@@ -13,7 +13,7 @@ from ..errors import StudioError
 from ..i18n import ENGLISH, _, join, to_sentence
 from .panel import Panel
 from .sessions.language import notify_warning
-from .state import Header
+from .state import Header, OpenedCorpus
 from .views import UNCHANGED, Unchanged, Update, Value, props, view
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from .panel import Selection
 
 _MAX_LENGTH = 2_000
-OWN_FILE = "own"
-"""Temporary value of the corpus selector when the visitor wants to upload a file."""
-_OWN_CHOICE = ("Upload a file…", OWN_FILE)
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
 _FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
@@ -70,13 +67,6 @@ class LocationView:
     corpus_name: Update | Unchanged = UNCHANGED
 
 
-@dataclass(frozen=True)
-class CorpusView:
-    corpus: str | Unchanged = UNCHANGED
-    model: Update | Unchanged = UNCHANGED
-    corpus_name: Update | Unchanged = UNCHANGED
-
-
 def open_location(page: Page, titles: Mapping[str, str], selection: Selection, header: Header, language: str = ENGLISH) -> LocationView:
     """Open a URL (see :class:`Location`). Missing items are reported, and the rest is opened."""
     location, owner, model = Location.read(selection.item), header.owner, header.model
@@ -87,7 +77,7 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
     if corpus_id:
         try:
             corpus_key = page.corpora.open(owner, corpus_id)
-            corpus_name = props(choices=[*page.corpora.choices(owner), _OWN_CHOICE], value=corpus_id)
+            corpus_name = props(choices=page.corpora.choices(owner), value=corpus_id)
         except StudioError as error:
             missing.append(to_sentence(error.message))
     key = header.corpus if corpus_key is None else corpus_key
@@ -156,16 +146,13 @@ def link_subtabs(page: Page, tab: str, tabs: gr.Tabs, views: Mapping[str, gr.Tab
         subtab.select(None, js=f"() => SB.place({{ tab: '{tab}', view: '{'' if name == first else name}' }})")
 
 
-def choose_corpus(page: Page, corpus_name: str, header: Header) -> CorpusView:
-    """Open the corpus selected in the header; to upload a file, the browser opens its dialog and the selection is kept."""
-    if corpus_name == OWN_FILE:
-        return CorpusView(corpus_name=update_corpus_chooser(page, header.owner, page.corpora.current(header.corpus)[0]))
-    opened = page.fit_corpus(page.corpora.open(header.owner, corpus_name), header)
-    return CorpusView(opened.corpus, opened.model)
+def choose_corpus(page: Page, corpus_name: str, header: Header) -> OpenedCorpus:
+    """Open the data selected in the header."""
+    return page.fit_corpus(page.corpora.open(header.owner, corpus_name), header)
 
 
 def update_corpus_chooser(page: Page, owner: object, corpus: str | None) -> Update:
-    choices = [*page.corpora.choices(owner), _OWN_CHOICE]
+    choices = page.corpora.choices(owner)
     if corpus is None:  # nothing was selected yet, or a link is being opened
         return props(choices=choices)
     selected = page.corpora.selected(corpus)
@@ -176,9 +163,9 @@ def update_corpus_chooser(page: Page, owner: object, corpus: str | None) -> Upda
 
 def draw_corpus_chooser(page: Page) -> gr.Dropdown:
     return gr.Dropdown(
-        choices=[*page.corpora.choices(None), _OWN_CHOICE],
+        choices=page.corpora.choices(None),
         value=page.corpora.sample().id,
-        label="Corpus",
+        label="Data",
         elem_id="corpus",
         elem_classes=["sb-model", "sb-data"],
         scale=0,
@@ -190,7 +177,6 @@ def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dep
     """Synchronize the URL with the selectors in the header. ``titles``: titles of the tabs by their name in the URL."""
     panel = Panel(page, address=view("place", elem_id="place"))
     panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
-    page.corpus_name.input(None, page.corpus_name, js=f"(name) => {{ if (name === '{OWN_FILE}') SB.bring(); }}")
     panel.on(page.corpus_name.input, choose_corpus, quiet=True)
     for trigger in (page.corpus.change, page.model.change, page.language.change, loaded.then):
         panel.on(trigger, current_location, output="address", quiet=True)

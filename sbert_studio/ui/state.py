@@ -41,6 +41,7 @@ class Session:
     """State of one open page. Each field is a ``gr.State`` of :class:`.page.Page` that handlers can read, write and listen to."""
 
     corpus: str | None = None  # key of the selected corpus in ``page.corpora``; ``None`` for the first sample
+    data: str = ""  # ``data_key`` of the selected corpus; changes when other data is chosen; empty for the first sample
     other_texts: OtherTexts | None = None  # texts outside the corpus, such as a training file, if most of them are not English
     location: Location | None = None  # target of a link, Back or Forward
     # Passed by another tab.
@@ -96,11 +97,18 @@ class SelectedCorpus:
     corpus: Corpus
     path: Path
     columns: tuple[str, ...]  # possible text columns
-    column: str  # the selected column
+    column: str  # column of the texts; of several, their combined name
     id: str = ""  # id in links, ``sample:…`` or ``file:…``; empty if it is not stored
     labels: str = ""  # column that the visitor filled on the map; empty without one
     removed: tuple[int, ...] = ()  # lines of texts that were removed on the map before ``earlier``
     earlier: EarlierEdits | None = None  # edits of the map; their labels and removed texts are already applied to ``corpus``
+    text_columns: tuple[str, ...] = ()  # columns whose texts are combined; empty for ``column`` alone
+
+    @property
+    def data_key(self) -> str:
+        """Key of the data and of how it is read, which stays the same when its map is edited; a part of it without an id is other data."""
+        types = ",".join(f"{name}={kind}" for name, kind in sorted(self.corpus.types.items()))
+        return " ".join((self.id or self.corpus.digest, self.column, types))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PAGE = assets() / "page"
 SCRIPTS = (
-    *("core.js", "help.js", "keys.js", "place.js", "tray.js", "views.js", "form.js"),
+    *("core.js", "help.js", "keys.js", "place.js", "tray.js", "views.js", "form.js", "dataset.js", "sight.js"),
     *(f"training/{name}.js" for name in ("training", "pins", "evaluation", "mistakes")),
     *(f"pairs/{name}.js" for name in ("alike", "basket", "comparing")),
     *(f"changes/{name}.js" for name in ("morph", "changed")),
@@ -29,7 +29,17 @@ SCRIPTS = (
 _FIRST = ("storage.js",)
 # For the page only: event streams and translations. Exported files are in English.
 _SERVED = ("stream.js", *(f"language/{name}.js" for name in ("translator", "choice", "page")))
-STYLES = ("studio.css", "cards.css", "form.css", "help.css", "pairs/pairs.css", "training/pins.css", "changes/changed.css", "map/map.css")
+STYLES = (
+    "studio.css",
+    "cards.css",
+    "dataset.css",
+    "form.css",
+    "help.css",
+    "pairs/pairs.css",
+    "training/pins.css",
+    "changes/changed.css",
+    "map/map.css",
+)
 
 _COLORS = {  # setting of Gradio's theme → (light, dark)
     "body_background_fill": ("*neutral_50", "*neutral_950"),

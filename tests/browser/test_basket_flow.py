@@ -25,7 +25,7 @@ def gather_pairs_by_thumbs(app: App) -> None:
         basket.clear()
         basket.close()
     search.open()
-    search.upload("messages.csv", corpus_csv())
+    app.add_data("messages.csv", corpus_csv())
     search.search("the ATM took my card")
     for place in range(9):
         basket.mark(search.rows.nth(place), together=place < 6)
@@ -76,7 +76,7 @@ def label_suggested_pairs(app: App) -> None:
     """Pairs of the corpus that are worth labelling appear in the drawer, and a thumb puts one into the basket."""
     page, basket = app.page, app.basket
     app.search.open()
-    app.search.upload("more messages.csv", corpus_csv(2))
+    app.add_data("more messages.csv", corpus_csv(2))
     basket.open()
     page.click("#basket-suggest > button")
     page.click("#basket-suggest-go")

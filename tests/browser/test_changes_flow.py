@@ -28,7 +28,7 @@ def test_two_models_are_compared_and_the_saved_file_opens_alone(app: App, tmp_pa
 def tune_a_model(app: App) -> None:
     """A corpus of 28 texts, and a run trained on pairs of such texts."""
     app.search.open()
-    app.search.upload("requests.csv", csv_text(("text", "topic"), TEXTS))
+    app.add_data("requests.csv", csv_text(("text", "topic"), TEXTS))
     app.fine_tune.open()
     pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(REQUESTS, 2))]
     app.upload("tune-file", "pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))

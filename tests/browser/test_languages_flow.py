@@ -122,7 +122,7 @@ def refuse_files_in_chinese(app: App) -> None:
         ("tool.bin", "x", "不支持的文件类型：tool.bin。"),
     ):
         app.close_toasts()
-        app.upload("search-file", name, text)
+        app.add_data(name, text)
         expect(app.toast).to_contain_text(words)
         expect_chinese(page, name)
     app.close_toasts()
@@ -145,7 +145,7 @@ def search_keeps_visitors_words(app: App) -> None:
     page, search = app.page, app.search
     page.click("#tab-search-button")
     rows = [(text, ("Search", "Map")[number % 2]) for number, text in enumerate([*WORDS_OF_THE_PAGE, *TEXTS])]
-    search.upload("mine.csv", csv_text(("Text", "Model"), rows))
+    app.add_data("mine.csv", csv_text(("Text", "Model"), rows))
     search.search("Draw the map")
     expect(search.hits.locator("th", has_text="Model")).to_have_count(1)
     assert {"Search", "Draw the map"} <= set(search.hits.locator(".sb-text").all_inner_texts())

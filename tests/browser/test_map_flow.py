@@ -144,7 +144,7 @@ def test_clusters_are_named_and_texts_go_to_other_tabs(app: App) -> None:
 def list_hits_on_the_map(app: App) -> None:
     """The corpus is not drawn yet: it is drawn, and what was found is listed; some of it goes into the basket."""
     app.search.open()
-    app.search.upload("messages.csv", corpus_csv(3))
+    app.add_data("messages.csv", corpus_csv(3))
     app.search.search("bread")
     app.page.click("#search-to-map")
     app.map.scene.expect_list("Found for “bread”", 10)

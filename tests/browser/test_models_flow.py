@@ -28,7 +28,7 @@ def find_them_after_a_reload(app: App) -> None:
 def search_with_them(app: App) -> None:
     """Hits share words with the query, and a word without a vector is reported."""
     app.search.open()
-    app.search.upload("messages.csv", corpus_csv(2))
+    app.add_data("messages.csv", corpus_csv(2))
     app.search.search("the bread flour gibberishword")
     expect(app.search.rows.first).to_contain_text("bread")
     expect(app.search.hits).to_contain_text("1 of 4 words")

@@ -43,11 +43,14 @@ def test_the_first_screen_in_chinese(open_app: Callable[..., App]) -> None:
     page.click("#search-go")
     expect(app.search.texts.first).to_have_text(HAN)
     expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
-    buttons = page.locator("#search-chinese_messages, #search-support_requests")
+    page.click("#data-open")
+    page.locator("#add-data [role=tab]").nth(1).click()
+    buttons = page.locator("#data-chinese_messages, #data-support_requests")
     expect(buttons).to_have_count(2)
     left = {button.get_attribute("id"): (button.bounding_box() or {"x": 0, "y": 0}) for button in buttons.all()}
-    chinese, english = left["search-chinese_messages"], left["search-support_requests"]
+    chinese, english = left["data-chinese_messages"], left["data-support_requests"]
     assert (chinese["y"], chinese["x"]) < (english["y"], english["x"]), "samples in the page's language come first"
+    page.keyboard.press("Escape")
 
     page.click("#tab-map-button")
     page.click("#map-draw")
@@ -62,7 +65,7 @@ def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     page = app.page
     expect_opened(app, "Support requests", MODEL_NAME)
     page.click("#tab-search-button")
-    app.search.upload("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
+    app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
     expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
     expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
     expect(page.locator(".sb-made-stale")).to_have_count(0)

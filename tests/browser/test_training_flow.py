@@ -135,7 +135,7 @@ def train_the_cross_encoder(app: App) -> None:
 def rerank(app: App) -> None:
     search = app.search
     search.open()
-    search.upload("messages.csv", corpus_csv())
+    app.add_data("messages.csv", corpus_csv())
     app.choose("#search-reranker", CROSS)
     search.at("#search-go").click()
     expect(search.hits).to_contain_text("Re-ranked")

@@ -45,7 +45,7 @@ def search_their_own_corpora(first: App, second: App) -> None:
     words = {first: "apricot", second: "zeppelin"}
     for app, word in words.items():
         app.search.open()
-        app.search.upload(f"{word}.csv", corpus_csv().replace("card", word))
+        app.add_data(f"{word}.csv", corpus_csv().replace("card", word))
     for app, other in ((first, second), (second, first)):
         app.search.search(f"{words[app]} {words[other]}")
         expect(app.search.hits).to_contain_text(words[app])
@@ -54,7 +54,7 @@ def search_their_own_corpora(first: App, second: App) -> None:
 
 
 def see_hostile_texts_in_search_and_map(app: App) -> None:
-    app.upload("search-file", NAME, hostile_csv(["text", "<img src=x onerror=alert(2)>", "${alert(3)}"]))
+    app.add_data(NAME, hostile_csv(["text", "<img src=x onerror=alert(2)>", "${alert(3)}"]))
     expect(app.corpus_name).to_have_value(re.compile("onerror"))  # Gradio takes some signs out of names of files
     app.search.search(HOSTILE[0])
     for text in (f"{HOSTILE[0]} number", "${alert(3)}", "<img src=x onerror=alert(2)>"):

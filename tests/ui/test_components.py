@@ -94,13 +94,12 @@ def test_an_empty_choice_is_named_by_its_effect() -> None:
 def test_the_corpus_tells_its_rows_its_repeats_and_a_language_that_the_model_does_not_know(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "zh.txt"
     path.write_text("我的银行卡什么时候到\n\n今天天气很好\n今天天气很好\n", encoding="utf-8")
-    key = corpora.open_file(page, str(path))
-    shown = corpora.describe_corpus(page, key, "all-MiniLM-L6-v2")[1]
-    assert shown is not None
-    assert shown["facts"][1:] == [["Rows read", "4"], ["Texts", "3"], ["Skipped", "1"]]
-    notes = " ".join(shown["notes"])
+    corpus = page.corpora.get(corpora.open_file(page, str(path)))
+    facts, found = corpora.describe_corpus(page, corpus, "all-MiniLM-L6-v2")
+    assert facts == [("Rows read", "4"), ("Texts", "3"), ("Skipped", "1")]
+    notes = " ".join(found)
     assert "(row 2)" in notes and "1 text repeats an earlier one" in notes and "look like Chinese" in notes
-    assert not any("Chinese" in note for note in (corpora.describe_corpus(page, key, "no such model")[1] or {})["notes"])
+    assert not any("Chinese" in note for note in corpora.describe_corpus(page, corpus, "no such model")[1])
 
 
 def test_another_column_is_another_corpus_of_the_same_file(page: Page, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_wrong_number_of_answers_is_told() -> None:
         run(0, [])
 
 
-MAX_EVENTS = 215
+MAX_EVENTS = 222
 SKIPPED = {"__type__": "update"}
 
 

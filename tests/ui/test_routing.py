@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sbert_studio.data.samples import list_samples
 from sbert_studio.errors import StudioError
-from sbert_studio.ui import corpora, routing
+from sbert_studio.ui import corpora, data_dialog, routing
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.routing import Location
@@ -76,10 +77,10 @@ def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus
     assert routing.current_location(page, part, None)["address"]["corpus"] == ""
 
 
-def test_the_chooser_offers_a_file_of_ones_own_and_goes_back_to_what_is_chosen(page: Page, corpus_file: Path) -> None:
+def test_the_chooser_offers_files_before_samples(page: Page, corpus_file: Path) -> None:
     key = corpora.open_file(page, str(corpus_file))
-    back: Any = routing.choose_corpus(page, routing.OWN_FILE, Header(key)).corpus_name
-    assert back["value"] == page.corpora.get(key).id and back["choices"][-1] == ("Upload a file…", routing.OWN_FILE)
+    offered = [name for _, name in routing.update_corpus_chooser(page, None, key)["choices"]]
+    assert offered == [page.corpora.get(key).id, *(f"sample:{sample.id}" for sample in list_samples())]
     assert routing.choose_corpus(page, page.corpora.sample().id, Header(key)).corpus not in (key, UNCHANGED)
 
 
@@ -96,10 +97,7 @@ def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path,
 def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: Page, corpus_file: Path, toasts: list[str]) -> None:
     key = corpora.open_file(page, str(corpus_file))
     chosen = page.corpora.get(key)
-    assert (
-        corpora.show_delete_button(page, key)["visible"]
-        and not corpora.show_delete_button(page, page.corpora.put(page.corpora.sample()))["visible"]
-    )
+    assert data_dialog.open_dialog(page, Header(key)).remove["visible"] and not data_dialog.open_dialog(page, Header()).remove["visible"]
     again = corpora.delete_file(page, key, None)
     assert page.corpora.get(again) is page.corpora.sample() and not chosen.path.exists()
     assert toasts == ["Your file was deleted here."]

@@ -73,11 +73,7 @@
       blank.hidden = !next.empty;
       frame.hidden = Boolean(next.empty);
       if (next.empty) {
-        blank.replaceChildren(el("div", {}, el("p", {}, next.empty), el("button", { type: "button", class: "sb-small-button", on: { click: () => {
-          const settings = document.getElementById("map-settings");
-          settings?.querySelector(".label-wrap:not(.open)")?.click();
-          settings?.scrollIntoView({ block: "start", behavior: "smooth" });
-        } } }, "Choose your own texts")));
+        blank.replaceChildren(el("div", {}, el("p", {}, next.empty), el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById("data-open")?.click() } }, "Add data")));
         return;
       }
       drawing = drawing || window.SB.scene(frame, {

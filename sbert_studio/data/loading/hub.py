@@ -27,6 +27,12 @@ def is_hub_address(name: object) -> bool:
     return isinstance(name, str | Path) and str(name).startswith("hf:/")
 
 
+def hub_address(name: str) -> str:
+    """Return the ``hf://`` address of a dataset from its id, its address or its page on huggingface.co."""
+    text = name.strip()
+    return text if is_hub_address(text) else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
+
+
 def parse_hub_address(address: str | Path) -> tuple[str, str]:
     """Return ``OWNER/NAME`` and the path of the file within the dataset, or ``""``.
 

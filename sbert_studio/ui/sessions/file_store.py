@@ -12,11 +12,12 @@ import threading
 import time
 import weakref
 from collections import OrderedDict
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ...i18n import _
@@ -45,6 +46,7 @@ class StoredFile:
     used: float  # when it was last opened, in seconds since the epoch
     column: str  # text column that was used last
     use: str  # purpose, such as ``corpus``
+    layout: Mapping[str, Any] = field(default_factory=dict)  # text columns and types of columns that the visitor has set
 
 
 class EditConflictError(StudioError):
@@ -66,7 +68,9 @@ class FileStore:
         self._lock = threading.RLock()
         self._seen: OrderedDict[tuple[str, str], str] = OrderedDict()  # (reader, path) → digest of what the reader has seen
 
-    def save(self, owner: str, path: Path, name: str, column: str, use: str = CORPUS) -> StoredFile | None:
+    def save(
+        self, owner: str, path: Path, name: str, column: str, use: str = CORPUS, layout: Mapping[str, Any] | None = None
+    ) -> StoredFile | None:
         """Store a copy of a file, or reuse an identical one with the same name. Return ``None`` if there is not enough space."""
         try:
             size = path.stat().st_size
@@ -76,14 +80,15 @@ class FileStore:
                 for file in self.list_files(owner):
                     is_same = (file.name, file.use) == (name, use) and file.path.stat().st_size == size
                     if is_same and file.path.read_bytes() == path.read_bytes():
-                        return self.touch(owner, file.id, column)
+                        return self.touch(owner, file.id, column, layout)
                 file_id = secrets.token_hex(6)
                 folder = self._workspace.uploads / validate_key(owner) / file_id
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 with atomic_folder(folder) as part:
                     copy = part / _stored_name(name, path.suffix)
                     shutil.copyfile(path, copy)
-                    write_json(part / _ABOUT, {"name": name, "file": copy.name, "column": column, "use": use, "used": time.time()})
+                    about = {"name": name, "file": copy.name, "column": column, "use": use, "used": time.time(), "layout": layout or {}}
+                    write_json(part / _ABOUT, about)
                 self._make_room(owner, file_id)
                 return self.get(owner, file_id)
         except (OSError, ValueError, StudioError):  # a name with a lone surrogate raises a ValueError
@@ -102,10 +107,15 @@ class FileStore:
             raise StudioError("this file is no longer stored here, or belongs to another user", "upload it again")
         return found
 
-    def touch(self, owner: str, file_id: str, column: str) -> StoredFile:
-        """Record that a file is being used, and with which column. On a full disk this is not recorded."""
+    def touch(self, owner: str, file_id: str, column: str, layout: Mapping[str, Any] | None = None) -> StoredFile:
+        """Record that a file is being used, and with which columns. On a full disk this is not recorded.
+
+        Args:
+            layout: text columns and types; ``None`` keeps those that are stored.
+        """
         found = self.get(owner, file_id)
         about = {"name": found.name, "file": found.path.name, "column": column, "use": found.use, "used": time.time()}
+        about["layout"] = dict(found.layout if layout is None else layout)
         with suppress(OSError):
             write_json(found.path.parent / _ABOUT, about)
         return self.get(owner, file_id)
@@ -230,8 +240,9 @@ def _read(folder: Path) -> StoredFile | None:
         about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         path = folder / file_name(str(about["file"]))
         size = path.stat().st_size + sum(item.stat().st_size for item in folder.iterdir() if _EXTRA.fullmatch(item.name))
-        used = float(about["used"])
-        return StoredFile(folder.name, str(about["name"]), path, size, used, str(about["column"]), str(about.get("use") or CORPUS))
+        used, layout = float(about["used"]), about.get("layout")
+        layout = layout if isinstance(layout, dict) else {}
+        return StoredFile(folder.name, str(about["name"]), path, size, used, str(about["column"]), str(about.get("use") or CORPUS), layout)
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 

@@ -129,7 +129,7 @@ class App:
 
     # Header.
     tab_bar = Part(".sb-tabs > .tab-wrapper")
-    corpus_name = Part("#corpus input")  # the corpus chooser's input; its value is the name of the chosen corpus
+    corpus_name = Part("#corpus input")  # the data chooser's input; its value is the name of the chosen data
     model_name = Part("#model input")  # the model chooser's input; its value is the title of the chosen model
 
     def choose_corpus(self, name: str) -> None:
@@ -190,6 +190,30 @@ class App:
         field = self.page.locator(f"#{elem_id} input[type=file]")
         field.wait_for(state="attached")
         field.set_input_files(payload)
+
+    def add_data(self, name: str, text: str, *, settle: bool = True) -> None:
+        """Add a file in the dialog, use it, and wait until the header shows it, and for what is computed from it."""
+        self.settle()
+        self.close_toasts()
+        self.page.click("#data-open")
+        self.settle()
+        self.upload("data-file", name, text)
+        expect(self.page.locator("#data-review h3").first).to_have_text(name)
+        self.settle()
+        self.page.click("#data-use")
+        expect(self.page.locator("#add-data")).not_to_be_visible()
+        expect(self.corpus_name).to_have_value(name)
+        if settle:
+            self.settle()
+
+    def remove_data(self) -> None:
+        """Delete the chosen file in the dialog."""
+        self.settle()
+        self.page.click("#data-open")
+        self.settle()
+        self.page.click("#data-remove")
+        expect(self.page.locator("#add-data")).not_to_be_visible()
+        self.settle()
 
     def download(self, button: Locator) -> tuple[str, bytes]:
         """Click and return the name and the content of the file that comes."""

@@ -98,10 +98,9 @@ class MapTab(Tab):
         return Scene(self.page, self.at("#map-view"))
 
     def draw_file(self, name: str, text: str) -> None:
-        """Choose a corpus by the button of the empty map, and wait until it is drawn."""
+        """Add data while the map is seen, and wait until it is drawn."""
         self.open()
-        self.page.get_by_role("button", name="Choose your own texts").click()
-        self.app.upload("map-file", name, text)
+        self.app.add_data(name, text)
         self.expect_drawn()
 
     def expect_drawn(self) -> None:

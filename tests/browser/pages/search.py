@@ -21,12 +21,6 @@ class SearchTab(Tab):
     def duplicates(self) -> DuplicatesPart:
         return DuplicatesPart(self.app)
 
-    def upload(self, name: str, text: str) -> None:
-        """Upload a corpus and wait for the hits that come with it."""
-        self.app.upload("search-file", name, text)
-        expect(self.app.corpus_name).to_have_value(name)
-        self.app.settle()
-
     def search(self, query: str) -> None:
         """Ask and wait until the answer is drawn, which is when the address names the query."""
         self.begin(query)
@@ -49,7 +43,6 @@ class SearchTab(Tab):
 
     cancel = Part("#search-cancel")  # the button that ends a search; visible while one takes long
     query = Part("#search-query")
-    summary = Part("#search-summary")  # what the corpus is: number of texts, column, model
     hits = Part("#search-hits")  # the table of hits with its caption
     rows = Part("#search-hits tbody tr")
     texts = Part("#search-hits tbody td.sb-main")  # the texts of the hits

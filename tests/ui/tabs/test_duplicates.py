@@ -131,12 +131,12 @@ def test_remaining_texts_become_the_corpus(page: Page, view: DuplicatesView, cop
     corpus = page.corpora.get(handlers.use_remaining_texts(page, view.corpus, view.result_key, copies)).corpus
     assert len(corpus) == 15 and corpus.account.skipped == 2 and corpus.account.reasons[-1].rows == (3, 6)
     with pytest.raises(StudioError, match="another corpus"):
-        handlers.use_remaining_texts(page, corpora.open_sample(page, "support_requests"), view.result_key, copies)
+        handlers.use_remaining_texts(page, page.corpora.open(None, "sample:support_requests"), view.result_key, copies)
 
 
 def test_another_corpus_clears_the_groups(page: Page, view: DuplicatesView) -> None:
     assert handlers.clear_groups(page, view.result_key, view.corpus) is None and handlers.clear_groups(page, None, None) is None
-    cleared = handlers.clear_groups(page, view.result_key, corpora.open_sample(page, "support_requests"))
+    cleared = handlers.clear_groups(page, view.result_key, page.corpora.open(None, "sample:support_requests"))
     assert cleared is not None and cleared[3] is None and not cleared[1]["visible"]
     before = handlers.change_rules(page, None, None, "longest", None)
     assert isinstance(before.decisions, Decisions) and before.decisions.keep == "longest" and "empty" in before.groups

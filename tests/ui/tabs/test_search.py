@@ -11,6 +11,7 @@ import pytest
 from shards.shards import encoded, write_texts
 from tiny_studio import studio_at
 
+from sbert_studio.data.samples import sample_texts
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
@@ -137,3 +138,16 @@ def test_shards_are_searched_for_the_owner_of_the_machine_alone(home: Path, tiny
         studio.catalog.allow_folders = False
         with pytest.raises(StudioError, match="cannot access folders"):
             handlers.search_shards(page, str(tmp_path / "out"), "cat dog", 4)
+
+
+def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neighbors(page: Page, corpus_file: Path) -> None:
+    example = sample_texts("en").query
+    first = handlers.show_first_hits(page, SearchInputs(None, example, 3))
+    assert first is not None and isinstance(first.found.hits, dict) and len(first.found.hits["rows"]) == 3
+    assert first.found.searched == SearchedText(str(first.found.corpus), example) and first.query is UNCHANGED
+    key = str(corpora.open_file(page, str(corpus_file)))
+    other = handlers.show_first_hits(page, SearchInputs(key, example, 3))
+    text = page.corpora.get(key).corpus.texts[0]
+    assert other is not None and other.query == "" and other.found.searched == SearchedText(key, text)
+    own = handlers.show_first_hits(page, SearchInputs(key, "my own words", 3))
+    assert own is not None and own.query is UNCHANGED and own.found.searched == SearchedText(key, "my own words")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ....data.loading.hub import parse_hub_address
+from ....data.loading.hub import hub_address, parse_hub_address
 from ....data.samples import default_sample
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
@@ -282,8 +282,7 @@ def public_set(address: str | None) -> EvaluationData:
     Raises:
         StudioError: it is neither.
     """
-    text = (address or "").strip()
-    text = text if text.startswith("hf:/") else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
+    text = hub_address(address or "")
     repository, file = parse_hub_address(text)
     return EvaluationData(text, f"{repository}/{file}".rstrip("/"))
 

@@ -19,7 +19,7 @@ from ...handlers import progress_callback
 from ...map_value import write_map
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
 from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table
-from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, shorten
 from . import view_model
 from .view_model import MapAction, MapInputs, MapPanel, MapSettings, columns, drawn_map_value, map_panel, remaining_rows
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ...routing import Location
 
 TITLE = "Map"
+EMPTY = "Press Draw the map: a few hundred texts take a few seconds."
+_MAX_FIRST_TEXTS = 5_000  # texts that are drawn without being asked
 _NEIGHBORS, _MATCHES = 12, 30
 _MAX_ITEM_LENGTH = 1200
 _MAX_ITEMS = 500
@@ -98,6 +100,20 @@ def draw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.
     is_same = key is not None and key in page.maps and corpus_on_map(page, key, page.corpora.current(corpus, inputs.owner)[0], inputs.model)
     shown = key if is_same else None
     return map_panel(page, *draw(page, corpus, inputs.owner, inputs.model, settings, extend=key, shown=shown, progress=progress))
+
+
+def draw_first_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel | None:
+    """Draw the map that the tab opens with; a large corpus is only drawn when asked for."""
+    if len(page.corpora.current(inputs.corpus, inputs.owner)[1].corpus) > _MAX_FIRST_TEXTS:
+        return None
+    return draw_map(page, inputs, settings, progress)
+
+
+def clear_map(map_key: str | None) -> MapPanel | None:
+    """Hide the map when other data is selected; its key stays, so that new texts of the same corpus are placed on it."""
+    if map_key is None:
+        return None
+    return MapPanel(placeholder(EMPTY), notes=None, downloads=props(visible=False), topic_count=props(visible=False))
 
 
 def redraw_map(page: Page, inputs: MapInputs, settings: MapSettings, progress: gr.Progress | None = None) -> MapPanel | None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ....serialization import to_plain
-from ...components import cancel_button, download_button
-from ...corpora import corpus_picker
+from ...components import cancel_button, download_button, first_sight
 from ...panel import EventOptions, Panel
 from ...views import placeholder, server_function, view
 from . import handlers
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 TITLE = handlers.TITLE
 ORDER = 3
 _ABOUT = "Texts with similar meanings are close together. Lasso a region, or click a point."
-_EMPTY = "Press Draw the map: a few hundred texts take a few seconds."
 _METHODS = [
     ("Automatic", "auto"),
     ("By density (HDBSCAN)", "hdbscan"),
@@ -38,16 +36,14 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        with gr.Accordion("Texts and settings", open=False, elem_id="map-settings"), gr.Row():
-            with gr.Column(min_width=260):
-                opened = corpus_picker(page, "map")
-                discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh")
+        discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh", scale=0, min_width=190)
+        with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
             settings = _draw_settings()
         settings["topic_count"] = gr.Slider(
             2, 60, 10, step=1, label="Fewer / more topics", buttons=[], visible=False, elem_id="map-topics", min_width=200
         )
     server = [server_function(page, name, answer) for name, answer in handlers.SERVER_FUNCTIONS.items()]
-    map_view = view("map", to_plain(placeholder(_EMPTY)), elem_id="map-view", server=server)
+    map_view = view("map", to_plain(placeholder(handlers.EMPTY)), elem_id="map-view", server=server)
     notes = view("note", elem_id="map-notes")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
         download_button("Download HTML", partial(handlers.write_html, page), [map_key], elem_id="map-html")
@@ -61,7 +57,8 @@ def build(studio: Studio, page: Page) -> None:
     drawing: EventOptions = {"progress_on": "map", "concurrency_limit": 2, "concurrency_id": "map"}
     redrawing: EventOptions = {**drawing, "trigger_mode": "always_last"}
     panel.on(button.click, handlers.draw_map, task="map", **drawing)
-    panel.on(opened.change, handlers.draw_map, task="map", **drawing)
+    panel.on(page.data.change, handlers.clear_map, quiet=True)
+    panel.on(first_sight("map-view").select, handlers.draw_first_map, task="map", **drawing)
     panel.on(discard.click, handlers.discard_edits, task="map", **drawing)
     panel.on(page.corpus.change, handlers.show_discard_button, output="discard", quiet=True)
     # Redraw when a slider is released; of several changes while drawing, only the last one counts.

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ....data.samples import sample_texts
 from ....errors import StudioError
 from ....explore import DEFAULT_RESULTS
 from ....explore.bm25 import highlight
-from ....i18n import _, join, verbatim
+from ....i18n import ENGLISH, _, join, languages, verbatim
 from ....models.prompts import SearchSettings
 from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
 from ...sessions.tasks import TASKS
 from ...state import RowSelection, show_on_map
-from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table
+from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, shorten, table
 
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
@@ -39,6 +40,7 @@ SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked"
 """Mode → name of its score."""
 NO_FILTER = ("None", "")
 NO_HITS = "Results appear here, best first."
+MAX_FIRST_TEXTS = 5_000  # texts that are searched without being asked
 _MAX_FIELDS = 3
 _MAX_VALUES, _MAX_VALUE_CHARACTERS, _MAX_NAMED_VALUES = 1_000, 80, 3
 
@@ -78,11 +80,17 @@ class HitsView:
 
     hits: Value | Unchanged = UNCHANGED
     other_hits: Value | Unchanged | None = UNCHANGED  # hits of the model to compare with
-    searched: SearchedText | Unchanged = UNCHANGED  # the searched text
+    searched: SearchedText | Unchanged | None = UNCHANGED  # the searched text
     corpus: str | Unchanged = UNCHANGED
     show_on_map: Update | Unchanged = UNCHANGED  # update of the button
     rows_to_search: Unchanged | None = UNCHANGED
     basket_version: int | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class FirstHits:
+    found: HitsView
+    query: str | Unchanged = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -226,6 +234,30 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
         other_hits = comparison_table(other, result, score, query, marks_words=marks_words)
         other_hits["made"] = page.provenance(inputs.compare_model, selected, BUTTON) | {"model": made["model"]}
     return HitsView(hits | {"made": made}, other_hits, SearchedText(key, query), key, props(visible=True))
+
+
+def clear_hits() -> HitsView:
+    """Clear the hits when other data is selected."""
+    return HitsView(placeholder(NO_HITS), None, None, UNCHANGED, props(visible=False))
+
+
+def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> FirstHits | None:
+    """Return what the tab opens with: the hits of the query, or, if that is the example of another sample, the texts nearest to the first.
+
+    A large corpus is only searched when asked for, because its texts may have to be encoded.
+    """
+    key, selected = page.corpora.current(inputs.corpus)
+    corpus, query = selected.corpus, inputs.query.strip()
+    if len(corpus) > MAX_FIRST_TEXTS:
+        return None
+    examples = {page.corpora.sample(language=code).id: sample_texts(code).query for code in (ENGLISH, *languages())}
+    if query and (query not in examples.values() or examples.get(selected.id) == query):
+        return FirstHits(search(page, inputs, progress))
+    result = page.studio.search.find_neighbors(corpus, 0, int(inputs.k), inputs.model)
+    text = corpus.texts[0]
+    hits = hits_table(corpus, result, "semantic", _("Nearest to: {shorten}", shorten=shorten(text, _MAX_TITLE)), text)
+    made = page.provenance(inputs.model, selected, BUTTON)
+    return FirstHits(HitsView(hits | {"made": made}, None, SearchedText(key, text), key, props(visible=True)), "")
 
 
 def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:

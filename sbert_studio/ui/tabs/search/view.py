@@ -9,8 +9,7 @@ import gradio as gr
 
 from ....explore import DEFAULT_RESULTS
 from ... import routing
-from ...components import cancel_button, download_button, refresh_model_choices
-from ...corpora import corpus_picker
+from ...components import cancel_button, download_button, first_sight, refresh_model_choices
 from ...language_switch import example_textbox
 from ...panel import Panel
 from ...views import placeholder, view
@@ -30,22 +29,19 @@ _SAVE_DUPLICATES = f"() => SB.place({{ tab: 'search', view: '{duplicates.SUBTAB}
 
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "Search by meaning", "text": "Find texts by meaning or by words, and remove near-duplicates."})
-    with gr.Row():
-        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
-            opened = corpus_picker(page, "search")
-        with gr.Column(min_width=320, scale=2), gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
-            with gr.Tab("Search", id="hits", elem_id="view-first-hits") as hits:
-                _build_search(page, opened)
-            with gr.Tab("Near-duplicates", id=duplicates.SUBTAB, elem_id=f"view-{duplicates.SUBTAB}") as groups:
-                _build_duplicates(page)
-            views = {"hits": hits, duplicates.SUBTAB: groups}
-            if studio.catalog.allow_folders:
-                with gr.Tab("Large corpus", id="shards", elem_id="view-shards") as views["shards"]:
-                    _build_shards(page)
+    with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
+        with gr.Tab("Search", id="hits", elem_id="view-first-hits") as hits:
+            _build_search(page)
+        with gr.Tab("Near-duplicates", id=duplicates.SUBTAB, elem_id=f"view-{duplicates.SUBTAB}") as groups:
+            _build_duplicates(page)
+        views = {"hits": hits, duplicates.SUBTAB: groups}
+        if studio.catalog.allow_folders:
+            with gr.Tab("Large corpus", id="shards", elem_id="view-shards") as views["shards"]:
+                _build_shards(page)
     routing.link_subtabs(page, TITLE.lower(), subtabs, views)
 
 
-def _build_search(page: Page, opened: gr.State) -> None:
+def _build_search(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
         with gr.Row():
@@ -78,8 +74,8 @@ def _build_search(page: Page, opened: gr.State) -> None:
     search = partial(panel.on, task="search", latest_only=True, progress_on="hits")
     asked = search([button.click, query.submit, mode.input], handlers.search)
     asked.success(None, [query, mode], None, js=f"(q, mode) => {{ {_SAVE_SEARCH}; SB.reveal('search-hits', 'search-query'); }}")
-    searched = search(opened.change, handlers.search)
-    searched.success(None, [query, mode], None, js=f"(q, mode) => {_SAVE_SEARCH}")
+    panel.on(page.data.change, handlers.clear_hits, quiet=True)
+    search(first_sight("search-hits").select, handlers.show_first_hits)
     panel.on(page.location.change, handlers.open_linked_search, output=("query", "mode", "linked"), quiet=True)
     search(panel["linked"].change, handlers.search)
     search(all_rows.click, handlers.search_all_rows)

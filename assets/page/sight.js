@@ -1,0 +1,42 @@
+// What a tab opens with: a part that is empty when it is first seen asks for its result, once for the same data and model.
+// It asks only while the page waits for nothing, so that a link, or what the visitor asked for, comes first.
+(() => {
+  "use strict";
+  const { views, select } = window.SB;
+  const WAIT = 250;  // milliseconds between looks
+  const parts = [];
+  let timer = 0;
+
+  const isSettled = () => document.body.getAttribute("aria-busy") === "false" && window.SB.arrived?.();
+  const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
+  function isEmpty(id) {
+    const box = document.getElementById(id), view = box?.querySelector(".sb-view");
+    return !view || view.hidden || Boolean(view.querySelector(".sb-empty") || view.querySelector(".sb-map-empty:not([hidden])"));
+  }
+
+  function look() {
+    clearTimeout(timer);
+    if (document.hidden) return;
+    for (const part of parts) {
+      if (!part.root.isConnected || !isSeen(part.root) || !isEmpty(part.value.result)) continue;
+      const key = window.SB.chosen?.(part.value.by) ?? "";
+      if (part.asked === key) continue;
+      if (!isSettled()) { timer = setTimeout(look, WAIT); return; }
+      part.asked = key;
+      select(part.host, "sight", 0);
+      timer = setTimeout(look, WAIT);
+      return;
+    }
+  }
+  const soon = () => { clearTimeout(timer); timer = setTimeout(look, WAIT); };
+
+  views.sight = (root, host) => {
+    const part = { root, host, value: {}, asked: null };
+    parts.push(part);
+    return (value) => { part.value = value; soon(); };
+  };
+  // A tab that is opened, an answer, and the page that is seen again.
+  for (const kind of ["click", "keyup"]) window.addEventListener(kind, soon, { passive: true });
+  document.addEventListener("visibilitychange", soon);
+  window.SB.soon = soon;
+})();

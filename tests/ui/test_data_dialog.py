@@ -1,0 +1,119 @@
+"""The dialog that adds data, and what follows from choosing other data, without a browser."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.ui import corpora, data_dialog
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.state import Header
+from sbert_studio.ui.views import UNCHANGED
+
+ROWS = [
+    {
+        "id": f"T-{row:03d}",
+        "title": f"Lamp {row} is broken",
+        "body": f"The lamp number {row} in my kitchen does not work.",
+        "stars": str(row % 5),
+    }
+    for row in range(40)
+]
+
+
+@pytest.fixture
+def tickets(tmp_path: Path) -> Path:
+    path = tmp_path / "tickets.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(ROWS[0]))
+        writer.writeheader()
+        writer.writerows(ROWS)
+    return path
+
+
+def add(page: Page, path: Path) -> data_dialog.ReviewView:
+    found = data_dialog.add_file(page, str(path), Header())
+    assert found is not None and found.review is not None
+    return found
+
+
+def change(page: Page, shown: data_dialog.ReviewView, action: str, **item: object) -> data_dialog.ReviewView:
+    return data_dialog.change_data(page, shown.pending, Header(), Selection(action, item))
+
+
+def test_a_file_is_shown_before_it_is_used(page: Page, tickets: Path) -> None:
+    shown = add(page, tickets)
+    assert shown.review is not None and page.corpora.choices(None)[0][0] != "tickets.csv"
+    types = {column["name"]: column["type"] for column in shown.review["columns"]}
+    assert types == {"id": "id", "title": "text", "body": "text", "stars": "number"}
+    assert [column["order"] for column in shown.review["columns"]] == [-1, -1, 0, -1], "a title stands for a longer text beside it"
+    assert [use["title"] for use in shown.review["uses"]] == ["Search and Map", "Fine-tune", "Evaluate"]
+    used = data_dialog.use_data(page, shown.pending, Header())
+    assert page.corpora.get(str(used.chosen.corpus)).corpus.texts == tuple(row["body"] for row in ROWS)
+    assert page.corpora.choices(None)[0][0] == "tickets.csv"
+
+
+def test_columns_are_combined_in_the_order_in_which_they_are_chosen(page: Page, tickets: Path) -> None:
+    shown = change(page, add(page, tickets), "columns", columns=["title", "body"])
+    assert shown.review is not None
+    assert shown.review["previews"][0] == f"{ROWS[0]['title']}\n{ROWS[0]['body']}"
+    used = data_dialog.use_data(page, shown.pending, Header())
+    corpus = page.corpora.get(str(used.chosen.corpus))
+    assert corpus.text_columns == ("title", "body") and corpus.column == "title + body"
+    assert corpus.corpus.texts == tuple(f"{row['title']}\n{row['body']}" for row in ROWS)
+    assert set(corpus.corpus.fields) == set(ROWS[0])
+    again = page.corpora.get(page.corpora.open(None, corpus.id))
+    assert again.corpus.texts == corpus.corpus.texts, "stored with the file"
+
+
+def test_a_type_can_be_changed_and_is_stored(page: Page, tickets: Path) -> None:
+    shown = change(page, add(page, tickets), "type", name="stars", type="category")
+    assert shown.review is not None
+    (stars,) = (column for column in shown.review["columns"] if column["name"] == "stars")
+    assert (stars["type"], stars["detected"]) == ("category", False)
+    corpus = page.corpora.get(str(data_dialog.use_data(page, shown.pending, Header()).chosen.corpus))
+    assert page.corpora.get(page.corpora.open(None, corpus.id)).corpus.types == {"stars": "category"}
+    for action, item in (
+        ("type", {"name": "stars", "type": "colour"}),
+        ("type", {"name": "no", "type": "text"}),
+        ("columns", {"columns": []}),
+    ):
+        with pytest.raises(StudioError):
+            change(page, shown, action, **item)
+
+
+def test_data_changes_with_the_file_and_its_columns_but_not_with_the_same_key(page: Page, tickets: Path) -> None:
+    key = corpora.open_file(page, str(tickets))
+    first = data_dialog.follow_data(page, key, "")
+    assert isinstance(first, str) and data_dialog.follow_data(page, key, first) is UNCHANGED
+    assert data_dialog.follow_data(page, page.corpora.put(page.corpora.sample()), "") is UNCHANGED, "the page opens with this sample"
+    other = data_dialog.follow_data(page, corpora.open_column(page, key, "title"), first)
+    assert isinstance(other, str) and other != first
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [("one text\nanother, longer text", "txt"), ("a\tb\n1\t2\n", "tsv"), ("a,b\nx,y\n", "csv"), ("a;b\nx;y\n", "csv"), ("one, two", "txt")],
+)
+def test_pasted_text_is_a_table_where_all_lines_have_as_many_cells(text: str, suffix: str) -> None:
+    assert data_dialog.pasted_format(text) == suffix
+
+
+def test_pasted_lines_become_texts(page: Page) -> None:
+    lines = ["My card was swallowed by the machine.", "The parcel has not arrived yet.", "How do I reset my password?"]
+    shown = data_dialog.add_pasted(page, "\n".join(lines), Header())
+    assert page.corpora.get(shown.pending).corpus.texts == tuple(lines)
+    with pytest.raises(StudioError):
+        data_dialog.add_pasted(page, "  \n", Header())
+
+
+def test_training_pairs_and_samples_are_data_too(page: Page) -> None:
+    shown = data_dialog.add_sample(page, Header(), Selection("sample", "scored_pairs"))
+    assert shown.review is not None
+    assert all(use["ok"] for use in shown.review["uses"]) and "pairs with a score" in str(shown.review["uses"][1]["text"])
+    sentences = data_dialog.add_sample(page, Header(), Selection("sample", "questions")).review
+    assert sentences is not None and [use["ok"] for use in sentences["uses"]] == [True, False, False]
