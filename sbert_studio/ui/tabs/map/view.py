@@ -36,9 +36,9 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh", scale=0, min_width=190)
         with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
             settings = _draw_settings()
+            discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh", scale=0, min_width=190)
         settings["topic_count"] = gr.Slider(
             2, 60, 10, step=1, label="Fewer / more topics", buttons=[], visible=False, elem_id="map-topics", min_width=200
         )
