@@ -22,7 +22,8 @@ SCRIPTS = (
     *(f"training/{name}.js" for name in ("training", "pins", "evaluation", "mistakes")),
     *(f"pairs/{name}.js" for name in ("alike", "basket", "comparing")),
     *(f"changes/{name}.js" for name in ("morph", "changed")),
-    *(f"map/drawing/{name}.js" for name in ("colours", "camera", "points", "density", "labels", "overlay", "picking", "picture", "style")),
+    *(f"map/drawing/{name}.js" for name in ("colours", "camera", "spatial", "marks", "points", "density", "labels", "overlay")),
+    *(f"map/drawing/{name}.js" for name in ("picking", "picture")),
     *(f"map/{name}.js" for name in ("gestures", "legend", "find", "side", "scene", "page")),
 )
 # Before all other scripts, including Gradio's, which read the browser's storage.

@@ -2,15 +2,31 @@
 // value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int32 (n), cluster_names: [name],
 //         by, colours: [columns], groups: base64 int32 (n), names: [{id, label, size, hue?, hues?, shade?}], shades: base64 float32 | null}
 // rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
+// What draws points (marks.js) and hits them (picking.js) is given an index of their places (spatial.js), made once for a layout, and two arrays
+// that may change at any time: hidden, Uint8Array (n), 1: neither drawn nor hit; and paint, {index: Uint16Array (n) of places in a palette, …}.
 (() => {
   "use strict";
   const { el, token, onTheme, grouped, mapping, t } = window.SB, over = mapping.overlay;
-  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, SLOW = 26, FEWER = 0.6, FEWEST = 8000;
+  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, SHADES = 64;
+  // Marks that are drawn (see drawing/marks.js): at rest, and while the map moves, where a slow frame asks for fewer and a quick one allows more.
+  const AT_REST = 120000, MOVING = [5000, 30000, 60000], SLOW = 27, QUICK = 19, FEWER = 0.75, MORE = 1.05, CLOSED = 1.25;  // a mark's width over that of its cell, so that neighbours close up
 
   function decode(text, Kind) {
     const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
     for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
     return new Kind(bytes.buffer);
+  }
+
+  // The colours of a value as marks.js takes them: {index, faint, scale, palette() → [[r, g, b], …] in the page's light or dark}.
+  function painted({ n, names, low, high }, groups, shades) {
+    if (shades) {
+      const wide = high - low || 1;
+      return { index: Uint16Array.from(shades, (value) => Math.max(0, Math.min(SHADES - 1, Math.floor(((value - low) / wide) * SHADES))) || 0), faint: new Set(), scale: SHADES,
+        palette: () => Array.from({ length: SHADES }, (_, i) => mapping.viridis((i + 0.5) / SHADES)) };
+    }
+    const at = new Map(names.map((one, place) => [one.id, place])), index = new Uint16Array(n);
+    for (let row = 0; row < n; row += 1) index[row] = at.get(groups[row]) ?? names.length;
+    return { index, faint: new Set([names.length, ...names.flatMap((one, place) => (one.id < 0 ? [place] : []))]), palette: () => [...names.map(mapping.rgb), mapping.rgb({ id: -1 })] };
   }
 
   // hooks: {textOf, want?(rows) → Promise: texts that textOf does not know yet, items, words?(query), near, meaning?, colour(name), actions(list), forms(list), marks(value)?}
@@ -26,7 +42,7 @@
     const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
 
     let value = null, eye = null, points = null, ids = null, typical = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
-    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, share = 1, pointed = null;
+    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null, paint = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
       n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
@@ -52,18 +68,25 @@
     // Colours, sizes and the order of drawing, made anew when what is lit or the colouring changes; never while the eye moves.
     function restyle() {
       if (!value) return;
-      const shining = lit() && new Set(lit()), made = mapping.styled({ value, groups, hidden, opacity, shades, tone, shining, glowing: glows() });
-      gl?.style(made.colours, made.sizes, made.order, made.faint, made.bright);
+      detail.restyle({ hidden, paint, colours: paint.palette(), opacity, shining: lit(), glowing: glows() });
       render();
     }
 
     const font = () => `600 12.5px ${getComputedStyle(root).fontFamily}`;
 
-    function paint(dots) {
+    // The part of a flat map that is seen, and a margin for points that lie outside it but reach into it.
+    function box(margin) {
+      const [width, height] = eye.size(), [a, b] = [over.onMap(eye, [-margin, height + margin]), over.onMap(eye, [width + margin, -margin])];
+      return [a[0], a[1], b[0], b[1]];
+    }
+    function redraw(dots) {
       const [width, height] = eye.size(), live = value.n - value.gone, near = Math.min(2.8, Math.max(1, eye.magnified()) ** 0.4);
       const plain = Math.sqrt((width * height) / Math.max(1, live)), flat = value.dims === 2;
       const base = flat ? Math.max(2.3, Math.min(8.5, plain * 0.4)) * near : Math.max(3.2, Math.min(9, plain * 0.34));
-      gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0, glowing: glows(), share: moving ? share : 1 });
+      const shining = lit(), seen = detail.choose(flat ? box(base) : null, moving ? budget : AT_REST), cell = seen.cell * eye.at.scale * CLOSED;
+      gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0,
+        ...seen, cell, shining: Boolean(shining), glowing: glows(), grow: glows() ? (shining && shining.length > 400 ? 1.2 : 1.7) : 1 });
+      root.dataset.level = seen.level === detail.EXACT ? "exact" : String(seen.level);
       drawBelow(over.canvas(below, width, height, dots));
       drawAbove(over.canvas(above, width, height, dots));
     }
@@ -74,14 +97,15 @@
         dirty = false;
         if (!plot.clientWidth) return;
         if (moving) pace(now);
-        paint(window.devicePixelRatio || 1);
+        redraw(window.devicePixelRatio || 1);
       });
     }
-    // While the map moves, as many points are drawn as keep it smooth, the same ones each time; at rest all of them.
+    // While the map moves, it is drawn as finely as keeps it smooth; every point counts at any level.
     function pace(now) {
-      if (last && now - last > SLOW && now - last < 1000) share = Math.max(Math.min(1, FEWEST / Math.max(1, value.n)), share * FEWER);
+      const took = last ? now - last : 0;
       last = now;
-      root.dataset.share = share.toFixed(3);
+      if (!took || took > 1000) return;
+      budget = Math.max(MOVING[0], Math.min(MOVING[2], budget * (took > SLOW ? FEWER : took < QUICK ? MORE : 1)));
     }
 
     function drawBelow(pen) {
@@ -118,8 +142,8 @@
     }
     const stepped = (done) => { moving = !done; busy(true); render(); if (done) settle(); };
 
-    const nearest = (x, y) => mapping.nearest(eye, points, hidden, [x, y], HOVER);
-    const around = (row) => mapping.beside(eye, points, hidden, row, BESIDE);
+    const nearest = (x, y) => mapping.nearest(eye, points, hidden, index, [x, y], HOVER);
+    const around = (row) => mapping.beside(eye, points, hidden, index, row, BESIDE);
 
     mapping.gestures(plot, {
       eye: () => (value ? eye : null), mode: () => mode, moved: () => { moving = true; render(); settle(); }, leave: () => { tip.hidden = true; },
@@ -139,7 +163,7 @@
       shape(outline, done) {
         shape = done ? null : outline;
         if (done) {
-          const rows = mapping.within(eye, points, hidden, outline);
+          const rows = mapping.within(eye, points, hidden, index, outline);
           if (rows.length) { past = []; open({ kind: "lasso", title: t`${grouped(rows.length)} selected`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
         }
         render();
@@ -228,6 +252,7 @@
       typical = next.typical ? decode(next.typical, Uint16Array) : null;
       shades = next.shades ? decode(next.shades, Float32Array) : null;
       hidden = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
+      paint = painted(next, groups, shades);
       value.gone = hidden.reduce((sum, one) => sum + one, 0);
       pictured = new Map(next.names.map((name) => [name.id, name]));
       clustered = new Map(next.cluster_names.map((name) => [name.id, name]));
@@ -240,8 +265,10 @@
         const found = next.dims === 2 ? mapping.grid(points, next.n) : null;
         opacity = found ? mapping.opacities(points, next.n, found) : null;
         lines = found && next.n >= CONTOURS_FROM ? mapping.contours(found) : [];
-        [share, last] = [1, 0];
-        gl?.place(points, next.n, next.dims);
+        last = 0;
+        index = mapping.spatial(points, next.n, next.dims);
+        detail = mapping.marks(index);
+        gl?.place(detail);
       }
       names.prepare(next.n, ids, next.cluster_names, hidden, next.broad || []);
       legend.draw(next, null);
@@ -255,7 +282,7 @@
     }
 
     function picture(title) {
-      paint(2);
+      redraw(2);
       const made = mapping.picture(root, { size: eye.size(), layers: [below, gpu, above], names: shades ? [] : value.names, title });
       render();
       return made;
@@ -264,6 +291,13 @@
     return {
       draw, open, close, openGroup, openCluster, picture, plot,
       spot(row) { const at = eye.project(points, row), box = plot.getBoundingClientRect(); return [box.x + at[0], box.y + at[1]]; },
+      // What is drawn now: {level, points: so many visible ones the marks in view stand for}.
+      seen(most = AT_REST) {
+        const { level, ranges } = detail.choose(value.dims === 2 ? box(0) : null, most), { counts } = detail.styles(level);
+        let sum = 0;
+        for (let i = 0; i < ranges.length; i += 2) for (let mark = ranges[i]; mark < ranges[i + 1]; mark += 1) sum += counts[mark];
+        return { level, points: sum };
+      },
       labels: () => names.rects().map((box) => [...box]),
       eye: () => eye,
     };

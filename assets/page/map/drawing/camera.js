@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const LENS = 1 / (2 * Math.tan(0.35));  // focal length over the frame's height
-  const MARGIN = 0.88;
+  const MARGIN = 0.88, LOOKED = 50000;
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function camera(dims) {
@@ -95,7 +95,8 @@
         const before = height;
         [width, height] = [Math.max(1, w), Math.max(1, h)];
         if (!n) return;
-        const rows = Array.from({ length: n }, (_, row) => row), zoomed = home ? at.scale / home.scale : 1;
+        // Of many points, an even part tells how far they reach.
+        const step = Math.max(1, Math.floor(n / LOOKED)), rows = Array.from({ length: Math.ceil(n / step) }, (_, i) => i * step), zoomed = home ? at.scale / home.scale : 1;
         const moved = home && (at.x !== home.x || at.y !== home.y || zoomed !== 1);
         home = null;
         home = around(points, rows, n > 50 ? 0.004 : 0);

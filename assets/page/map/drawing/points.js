@@ -1,11 +1,14 @@
-// The points, by WebGL: round, with a fine rim, lit ones above the others; size and opacity by how many there are and how near the eye is.
+// The points, or the marks that stand for several of them, by WebGL: round, with a fine rim, lit ones above the others; size and opacity by how
+// many there are and how near the eye is.
 (() => {
   "use strict";
   const VERTEX = `#version 300 es
-    in vec3 place; in vec4 colour; in float size;
-    uniform mat4 view; uniform float base, most, far, thin; uniform bool deep, glow;
+    in vec3 place; in vec4 colour; in uint kind;
+    uniform mat4 view; uniform float base, most, far, thin, grow; uniform bool deep, glow; uniform uint kinds;
     out vec4 ink; out float wide; out float away;
     void main() {
+      if (((kinds >> kind) & 1u) == 0u) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); gl_PointSize = 0.0; ink = vec4(0.0); wide = 0.0; away = 0.0; return; }
+      float size = kind == 3u ? grow : kind == 2u ? 0.85 : 1.0;
       gl_Position = view * vec4(place, 1.0);
       float near = deep ? clamp(far / max(gl_Position.w, 1e-6), 0.25, 3.0) : 1.0;
       wide = min(base * near * size, most * size) * (glow ? 3.4 : 1.0);
@@ -41,75 +44,84 @@
     return made;
   }
 
+  const PLAIN = 1, FAINT = 2, LIT = 3, only = (...kinds) => kinds.reduce((sum, kind) => sum | (1 << kind), 0);
+
   // null where the browser has no WebGL 2.
   function points(canvas) {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, premultipliedAlpha: true, depth: true });
     if (!gl) return null;
-    let made, buffers, dims = 2, n = 0, counts = [0, 0, 0], kept = {};
-    const where = (name) => gl.getUniformLocation(made, name);
+    let made, where, marks = null, levels = [];
     function ready() {
       made = program(gl);
-      buffers = { place: gl.createBuffer(), colour: gl.createBuffer(), size: gl.createBuffer(), order: gl.createBuffer() };
-      for (const [name, [kind, parts]] of Object.entries({ place: [gl.FLOAT, 3], colour: [gl.UNSIGNED_BYTE, 4], size: [gl.FLOAT, 1] })) {
-        const slot = gl.getAttribLocation(made, name);
-        gl.bindBuffer(gl.ARRAY_BUFFER, buffers[name]);
-        gl.enableVertexAttribArray(slot);
-        gl.vertexAttribPointer(slot, parts, kind, kind === gl.UNSIGNED_BYTE, 0, 0);
-      }
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers.order);
+      where = Object.fromEntries(["view", "base", "most", "dots", "thin", "grow", "far", "ground", "deep", "glow", "kinds"].map((name) => [name, gl.getUniformLocation(made, name)]));
+      levels = [];
     }
-    const fill = (name, data) => {
-      kept[name] = data;
-      const target = name === "order" ? gl.ELEMENT_ARRAY_BUFFER : gl.ARRAY_BUFFER;
-      gl.bindBuffer(target, buffers[name]);
-      gl.bufferData(target, data, gl.DYNAMIC_DRAW);
-    };
     ready();
     // A browser may take the graphics memory away; what was drawn is put back as soon as it gives some.
     canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
-    canvas.addEventListener("webglcontextrestored", () => { ready(); for (const [name, data] of Object.entries(kept)) fill(name, data); });
+    canvas.addEventListener("webglcontextrestored", ready);
+
+    const upload = (buffer, data) => { gl.bindBuffer(gl.ARRAY_BUFFER, buffer); gl.bufferData(gl.ARRAY_BUFFER, data, gl.DYNAMIC_DRAW); };
+    // The buffers of a level; places are sent once, colours when they have changed.
+    function bound(level) {
+      let held = levels[level];
+      if (!held) {
+        held = levels[level] = { version: -1, array: gl.createVertexArray(), place: gl.createBuffer(), colour: gl.createBuffer(), kind: gl.createBuffer() };
+        gl.bindVertexArray(held.array);
+        upload(held.place, marks.middles(level));
+        const [place, colour, kind] = ["place", "colour", "kind"].map((name) => gl.getAttribLocation(made, name));
+        gl.enableVertexAttribArray(place);
+        gl.vertexAttribPointer(place, marks.dims, gl.FLOAT, false, 0, 0);
+        gl.bindBuffer(gl.ARRAY_BUFFER, held.colour);
+        gl.enableVertexAttribArray(colour);
+        gl.vertexAttribPointer(colour, 4, gl.UNSIGNED_BYTE, true, 0, 0);
+        gl.bindBuffer(gl.ARRAY_BUFFER, held.kind);
+        gl.enableVertexAttribArray(kind);
+        gl.vertexAttribIPointer(kind, 1, gl.UNSIGNED_BYTE, 0, 0);
+      }
+      gl.bindVertexArray(held.array);
+      const styles = marks.styles(level);
+      if (held.version !== styles.version) {
+        upload(held.colour, styles.colours);
+        upload(held.kind, styles.kinds);
+        held.version = styles.version;
+      }
+    }
 
     return {
-      place(coordinates, count, dimensions) {
-        [dims, n] = [dimensions, count];
-        const all = new Float32Array(n * 3);
-        for (let row = 0; row < n; row += 1) for (let axis = 0; axis < dims; axis += 1) all[row * 3 + axis] = coordinates[row * dims + axis];
-        fill("place", all);
+      // Draw these marks from now on (see marks.js); null: nothing.
+      place(next) {
+        for (const held of levels) if (held) { gl.deleteVertexArray(held.array); for (const buffer of [held.place, held.colour, held.kind]) gl.deleteBuffer(buffer); }
+        [marks, levels] = [next, []];
       },
-      // colours: RGBA bytes; sizes: times the base; order: rows as they are drawn, first those that fade, then plain, then lit ones, each of them in no order, so that the first are a fair part.
-      style(colours, sizes, order, faded, lit) {
-        fill("colour", colours);
-        fill("size", sizes);
-        fill("order", order);
-        counts = [faded, order.length - faded - lit, lit];
-      },
-      draw(eye, { width, height, dots, ground, base, most, thin, glowing, share = 1 }) {
+      // level, ranges: of marks.choose; cell: the width of a mark's cell in pixels; shining: whether some points are lit; grow: their size over that of others.
+      draw(eye, { width, height, dots, ground, base, most, thin, level, ranges, cell, shining, glowing, grow }) {
         if (canvas.width !== Math.round(width * dots) || canvas.height !== Math.round(height * dots)) Object.assign(canvas, { width: Math.round(width * dots), height: Math.round(height * dots) });
         gl.viewport(0, 0, canvas.width, canvas.height);
         gl.clearColor(0, 0, 0, 0);
         gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-        if (!n) return;
-        const deep = dims === 3, view = eye.matrix();
+        if (!marks?.n) return;
+        const deep = marks.dims === 3, wide = Math.max(base, cell);
         gl.useProgram(made);
-        gl.uniformMatrix4fv(where("view"), false, view);
-        gl.uniform1f(where("base"), base * dots);
-        gl.uniform1f(where("most"), most * dots);
-        gl.uniform1f(where("dots"), dots);
-        gl.uniform1f(where("thin"), thin);
-        gl.uniform1f(where("far"), deep ? (height / (2 * Math.tan(0.35))) / eye.at.scale : 1);
-        gl.uniform3fv(where("ground"), ground.map((part) => part / 255));
-        gl.uniform1i(where("deep"), deep ? 1 : 0);
+        bound(level);
+        gl.uniformMatrix4fv(where.view, false, eye.matrix());
+        for (const [name, value] of Object.entries({ base: wide * dots, most: Math.max(most, wide) * dots, dots, thin, grow, far: deep ? height / (2 * Math.tan(0.35)) / eye.at.scale : 1 })) gl.uniform1f(where[name], value);
+        gl.uniform3fv(where.ground, ground.map((part) => part / 255));
+        gl.uniform1i(where.deep, deep ? 1 : 0);
         gl.enable(gl.BLEND);
         gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-        const [faded, plain, lit] = counts;
-        const part = (from, count, glow) => { gl.uniform1i(where("glow"), glow ? 1 : 0); if (count) gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, from * 4); };
+        const part = (kinds, glow) => {
+          gl.uniform1i(where.glow, glow ? 1 : 0);
+          gl.uniform1ui(where.kinds, kinds);
+          for (let i = 0; i < ranges.length; i += 2) gl.drawArrays(gl.POINTS, ranges[i], ranges[i + 1] - ranges[i]);
+        };
         gl.disable(gl.DEPTH_TEST);
         if (deep) { gl.enable(gl.DEPTH_TEST); gl.depthFunc(gl.LEQUAL); }
-        part(0, Math.ceil(faded * share), false);
-        part(faded, Math.ceil(plain * share), false);
-        if (lit && deep) gl.clear(gl.DEPTH_BUFFER_BIT);  // what is lit is seen through what is not
-        if (lit && glowing) { gl.depthMask(false); part(faded + plain, lit, true); gl.depthMask(true); }
-        part(faded + plain, lit, false);
+        part(only(PLAIN, FAINT), false);
+        if (!shining) return;
+        if (deep) gl.clear(gl.DEPTH_BUFFER_BIT);  // what is lit is seen through what is not
+        if (glowing) { gl.depthMask(false); part(only(LIT), true); gl.depthMask(true); }
+        part(only(LIT), false);
       },
     };
   }
