@@ -55,10 +55,13 @@ def triplets(count: int = 64) -> Examples:
 @pytest.mark.slow
 def test_the_loss_goes_down_and_the_held_out_score_up(tmp_path: Path) -> None:
     told, dev = Told(), scored_pairs(60, seed=7)
-    outcome = run(tmp_path, tiny_poly(), scored_pairs(120), told, dev=dev, epochs=4, learning_rate=3e-3, dropout=0.0)
+    poly = tiny_poly()
+    codes = poly.codes.detach().clone()
+    outcome = run(tmp_path, poly, scored_pairs(120), told, dev=dev, epochs=4, learning_rate=3e-3, dropout=0.0)
     losses = [event.loss for event in told.of(Step)]
     assert isinstance(told[0], Started) and told[0].loss == "cosine"
     assert losses[-1] < losses[0]
+    assert not torch.equal(poly.codes, codes), "the codes learn too"
     assert outcome.before["metric"] == outcome.after["metric"] == "spearman"
     assert outcome.after["score"] > outcome.before["score"] + 0.05
     pairs = list(zip(*dev.texts, strict=True))
