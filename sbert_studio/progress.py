@@ -12,6 +12,17 @@ from .errors import StudioError
 Progress = Callable[[int, int], None]
 """Called with (done, total) in any unit; a total of 0 means that it is unknown."""
 
+_MAX_SHARE = 0.99
+
+
+def progress_share(done: float, total: float) -> float | None:
+    """Return the share of work that is done, at most 0.99: only its end is 100 %. ``None`` if it is unknown.
+
+    Reading the last row is not the end of opening a file, and the last training step is followed by evaluation and saving.
+    """
+    return min(_MAX_SHARE, done / total) if total else None
+
+
 ShouldStop = Callable[[], bool]
 """Polled between steps; the work stops early once it returns True."""
 

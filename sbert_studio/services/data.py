@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ..data.corpus import Corpus, FileTexts, corpus_from_table, find_text_columns, texts_of_table
 from ..data.findings import Finding, Fix
@@ -30,10 +32,13 @@ from .training_history import TrainingHistory, describe_overlap
 if TYPE_CHECKING:
     from collections import Counter
 
+    import numpy as np
+
     from ..data.doctor.diagnosis import Diagnosis
 
 NO_MODEL = "none"  # model name for checking a file without a model
 _LANGUAGE_COLUMNS = 3
+_MAX_KNOWN_TEXTS = 10_000  # texts per encoder whose vectors are kept for the next check: 15 MB at 384 dimensions
 
 
 class DataService(Service):
@@ -42,6 +47,8 @@ class DataService(Service):
     def __init__(self, resources: Resources, languages: LanguageService) -> None:
         super().__init__(resources)
         self.languages, self._history = languages, TrainingHistory(resources)
+        # Vectors of the texts of earlier checks: a file is checked again after each change of its columns. They go with their encoder.
+        self._similarities: WeakKeyDictionary[Encoder, EncoderSimilarity] = WeakKeyDictionary()
 
     def read_table(
         self,
@@ -226,7 +233,18 @@ class DataService(Service):
                 overlap=overlap,
                 history=self._history.title(model),
             )
-        return EncoderSimilarity(encoder.for_role("symmetric").encode, self._history.title(model)), note
+        known = self._similarities.get(encoder)
+        if known is None or known.count > _MAX_KNOWN_TEXTS:
+            own = weakref.ref(encoder)  # the dictionary must not keep its key alive
+
+            def encode(texts: list[str]) -> np.ndarray:
+                alive = own()
+                assert alive is not None
+                return alive.for_role("symmetric").encode(texts)
+
+            known = self._similarities[encoder] = EncoderSimilarity(encode, self._history.title(model))
+        known.model = self._history.title(model)
+        return known, note
 
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
         """Infer the roles of the columns that ``overrides`` does not set."""

@@ -16,7 +16,7 @@ import gradio as gr
 
 from ..errors import StudioError, to_user_error
 from ..i18n import _, join, to_sentence
-from ..progress import StoppedError, checkpoint
+from ..progress import StoppedError, checkpoint, progress_share
 from .sessions.language import TOAST, localize
 from .sessions.tasks import TASKS
 from .views import Update
@@ -137,6 +137,6 @@ def progress_callback(progress: gr.Progress | None, description: str) -> Progres
             if task.superseded:
                 return
         text = join("", [description, time_left(done, total, time.monotonic() - start)])
-        progress((done, total) if total else None, desc=localize(text))
+        progress(progress_share(done, total), desc=localize(text))
 
     return report

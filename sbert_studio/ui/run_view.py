@@ -15,6 +15,7 @@ from ..evaluation.changes import change_of, describe_change, format_score
 from ..evaluation.report import describe_confusions, describe_metric, describe_run, verdict
 from ..i18n import Message, _, capitalize, join, ngettext, to_sentence
 from ..losses import loss_title
+from ..progress import progress_share
 from ..serialization import to_plain
 from ..services.training_plan import describe_row_reports
 from ..training.events import format_rate
@@ -161,6 +162,8 @@ class FollowedRun:
         live = run.status in LIVE
         phase = (self.messages.phase or ("" if last or self.part else _LOADING)) if run.status == "running" and not seen.stopping else ""
         left = last.get("seconds_left")
+        step = max(run.step, _whole(last.get("run_step") or last.get("step") or 0))
+        steps = _whole(last.get("run_steps") or 0) or run.steps or _whole(last.get("steps") or 0)
         value: Value = {
             "title": run.name,
             "theirs": [run.name, *([origin] if origin not in ("", run.model) else [])],
@@ -170,8 +173,9 @@ class FollowedRun:
             ),
             "status": run.status,
             "live": live,
-            "step": max(run.step, _whole(last.get("run_step") or last.get("step") or 0)),
-            "steps": _whole(last.get("run_steps") or 0) or run.steps or _whole(last.get("steps") or 0),
+            "step": step,
+            "steps": steps,
+            "share": 1.0 if run.status == "finished" else progress_share(step, steps) or 0.0,
             "loss": last.get("loss"),
             "rate": format_rate(rate) if rate else "",
             "left": None if phase and isinstance(left, int | float) and left < 1 else left,

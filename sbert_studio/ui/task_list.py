@@ -10,6 +10,7 @@ import gradio as gr
 
 from ..errors import StudioError
 from ..i18n import _, capitalize, join, to_sentence
+from ..progress import progress_share
 from ..serialization import to_plain
 from ..training.events import format_rate
 from .page import Page
@@ -144,7 +145,8 @@ def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
     phase = _capitalize(job.phase) if job.status == "running" else {"queued": "Waiting for its turn"}.get(job.status, "")
     same = {name: getattr(job, name) for name in ("title", "status", "unit", "done", "total", "rate", "left", "seconds")}
     shown = {"what": what, "badge": _JOB_STATUS.get(job.status, job.status), "live": job.active, "phase": phase, "message": message}
-    return to_plain(same | shown)  # type: ignore[no-any-return]
+    share = 1.0 if job.status == "finished" else progress_share(job.done, job.total) or 0.0
+    return to_plain(same | shown | {"share": share})  # type: ignore[no-any-return]
 
 
 def _is_long(task: PageTask) -> bool:
@@ -185,7 +187,7 @@ def _progress(task: PageTask | JobView, unit: str = "") -> Value:
     of = {"done": f"{done:,}", "total": f"{total:,}"}
     counted = (_("{done} of {total} {unit}", **of, unit=unit) if unit else _("{done} of {total}", **of)) if total else ""
     phase = join(" · ", filter(None, (_capitalize(task.phase), counted))) if is_running else _STATUS.get(task.status, "done")
-    share, left = (_share(done, total), _seconds_left(done, total, task.rate)) if is_running else (None, None)
+    share, left = (progress_share(done, total), _seconds_left(done, total, task.rate)) if is_running else (None, None)
     return {"status": task.status, "phase": phase, "share": share, "left": left, "seconds": task.seconds}
 
 
@@ -205,17 +207,13 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
         "tab": "fine-tune",
         "status": run.status,
         "phase": phase,
-        "share": _share(done, total) if run.status == "running" else None,
+        "share": progress_share(done, total) if run.status == "running" else None,
         "rate": _("{rate} rows per second", rate=format_rate(rate)) if rate else "",
         "left": last.get("seconds_left"),
         "seconds": run.seconds,
         "stopping": stopping,
         "done": "Training finished",
     }
-
-
-def _share(done: int, total: int) -> float | None:
-    return min(1.0, done / total) if total else None
 
 
 def _seconds_left(done: int, total: int, rate: float) -> float | None:

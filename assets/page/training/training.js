@@ -7,7 +7,7 @@
 
   views.run = (root) => (value) => {
     if (value.empty) return root.replaceChildren(el("div", { class: "sb-empty" }, value.empty));
-    const share = value.steps ? Math.min(1, value.step / value.steps) : 0;
+    const share = value.share;
     const facts = [
       ["Step", value.steps ? t`${grouped(value.step)} of ${grouped(value.steps)}` : "–"],
       ["Loss", number(value.loss, 4)],
@@ -32,7 +32,7 @@
 
   // Work in the background, such as word vectors that are made: one phase after the other, each with what it counts.
   views.job = (root) => (value) => {
-    const share = value.status === "finished" ? 1 : value.total ? Math.min(1, value.done / value.total) : 0;
+    const share = value.share;
     const facts = value.live && value.status === "running" ? [
       ["Phase", value.phase || "–"],
       [value.unit ? value.unit[0].toUpperCase() + value.unit.slice(1) : "Step", value.done ? `${grouped(value.done)}${value.total ? t` of ${grouped(value.total)}` : ""}` : "–"],

@@ -31,7 +31,7 @@ _CATEGORY_ROWS = 20_000  # rows searched for texts of the same category
 _NEIGHBOR_ROWS, _LEAST_NEIGHBOR_ROWS = 200, 40  # texts compared with each other
 _LEAST_ROWS = 8  # minimum number of rows
 _FEW_ROWS, _FAINT_P = 60, 0.1  # with so few rows, a one-sided p-value of 0.05 is enough
-_LONGEST_TEXT = 1_000  # characters of each text that are compared
+_LONGEST_TEXT = 200  # characters of each text that are compared: encoding whole paragraphs would take most of the time of a check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,6 +332,11 @@ class EncoderSimilarity:
     def __init__(self, encode: Callable[[list[str]], np.ndarray], model: str = UNNAMED_MODEL) -> None:
         self.encode, self.model = encode, model
         self._known: dict[bytes, np.ndarray] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of texts whose vectors are known."""
+        return len(self._known)
 
     def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
         """Return the cosines of n texts with n others, (n,) in [-1, 1]."""

@@ -67,6 +67,7 @@ class Draft:
     problem: str = ""
     edited: Mapping[str, Any] | None = None
     refused: tuple[str, ...] = ()  # last choice that was rejected, and why
+    is_checked: bool = True  # False while only the first rows are shown, and ``plan`` is still to be made
 
     @property
     def diagnosis(self) -> Diagnosis | None:
@@ -108,8 +109,14 @@ def open_draft(
     return plan_again(studio, Draft(name or path.name, path, table, table, TrainRequest(path)), model, progress)
 
 
+def preview_draft(path: Path, model: str | None, name: str | None, table: Table) -> Draft:
+    """Return a draft whose rows can be shown, but were not checked yet (see :func:`plan_again`)."""
+    return Draft(name or path.name, path, table, table, TrainRequest(path, model=model), is_checked=False)
+
+
 def plan_again(studio: Studio, draft: Draft, model: str | None, progress: Progress | None = None) -> Draft:
     request = replace(draft.request, data=draft.table if draft.changes else draft.path, model=model)
+    draft = replace(draft, is_checked=True)
     try:
         plan = studio.planner.plan(request, draft.plan, table=draft.table, check_progress=progress)
     except StudioError as error:

@@ -107,11 +107,25 @@ def _open(page: Page, path: Path, name: str | None, model: str | None, saved_mod
 def open_fitting(
     page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> tuple[Draft, str, ModelUpdate]:
-    """Return a file as a draft, the model that fits its language, and the update that selects it (see :meth:`.page.Page.fit_model`)."""
+    """Return the rows of a file, the model that fits its language, and the update that selects it (see :meth:`.page.Page.fit_model`).
+
+    The rows are not checked yet, so that they are shown at once: :func:`check_draft` does it when the draft has been drawn.
+    """
     table = page.studio.data.read_table(path, name, progress_callback(progress, "Reading"))
     fitting, header = page.fit_model(model, saved_model, name or path.name, page.studio.data.count_languages(table))
-    checking = progress_callback(progress, "Checking")
-    return drafts.open_draft(page.studio, path, fitting, name=name, table=table, progress=checking), fitting, header
+    return drafts.preview_draft(path, fitting, name, table), fitting, header
+
+
+def check_draft(page: Page, draft: str | None, progress: gr.Progress | None = None) -> DraftView | None:
+    """Check the rows of a draft that was just opened, and choose its settings."""
+    opened = page.drafts.get(draft) if draft and draft in page.drafts else None
+    if opened is None or opened.is_checked:
+        return None
+    checked = drafts.plan_again(page.studio, opened, opened.request.model, progress_callback(progress, "Checking"))
+    # Other data may have been opened, or another model chosen, in the meantime.
+    if draft not in page.drafts or page.drafts.last() != draft or page.drafts.get(draft) is not opened:
+        return None
+    return draft_view(page, page.drafts.put(checked, draft), checked, opened.request.model)
 
 
 def change_columns(page: Page, draft: str, model: str | None, inputs: ColumnInputs) -> DraftView | None:
@@ -279,6 +293,7 @@ def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
 def _planned(page: Page, key: str | None, model: str | None, language: str, settings: Value) -> Draft:
     if key:
         draft = page.drafts.get(key)
+        draft = draft if draft.is_checked else drafts.plan_again(page.studio, draft, model)
         overrides = _overrides(draft, settings)
     else:
         draft = drafts.open_draft(page.studio, samples(language)[0].path, model)

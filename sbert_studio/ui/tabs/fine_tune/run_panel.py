@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
 from ....i18n import _, join, ngettext
+from ....progress import progress_share
 from ....runs.files import RunFiles
 from ....serialization import to_plain
 from ....services.run_setup import strength_marks
@@ -255,7 +256,7 @@ def _run_row(seen: RunView, actions: Sequence[Action], chosen: str) -> Value:
         "status": run.status,
         "words": "Stopping…" if seen.stopping else _describe_progress(seen) if run.active else run.created[:16].replace("T", " "),
         "gain": None if run.active else gain_view(run),
-        "share": min(0.99, run.step / run.steps) if run.steps and run.status == "running" else 0.0,
+        "share": progress_share(run.step, run.steps) or 0.0 if run.status == "running" else 0.0,
         "followed": run.id == chosen,
         "stopping": seen.stopping,
         "actions": list(actions),

@@ -145,6 +145,7 @@ def _connect_data(page: Page, panel: Panel) -> None:
     opened = panel.on(page.training_table.change, handlers.open_tab, output="tabs", quiet=True)
     shown = panel.on(opened.then, handlers.open_training_table, task="tune", progress_on="preview")
     shown.success(None, js="() => SB.reveal('tune-preview')")
+    panel.on(panel["draft"].change, handlers.check_draft, task="tune", progress_on="findings")
     choosers = [panel[name].input for name in ("kind", "columns", "target", "group")]
     numbers = [trigger for name in ("low", "high") for trigger in (panel[name].submit, panel[name].blur)]
     panel.on([*choosers, *numbers], handlers.change_columns, progress_on="preview")

@@ -148,7 +148,7 @@ def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: obje
     return DraftView(
         draft=key,
         preview=preview_table(draft),
-        roles=props(visible=True),
+        roles=props(visible=draft.is_checked),
         kind=props(value=kind),
         columns=props(choices=names, value=list(texts)),
         target=props(choices=names, value=target, visible=kind in _WITH_TARGET),
@@ -184,6 +184,14 @@ def preview_table(draft: Draft) -> Value:
 
 
 def findings_view(draft: Draft) -> Value:
+    if not draft.is_checked:
+        return {
+            "verdict": _("Checking {rows} rows…", rows=f"{len(draft.table):,}"),
+            "findings": [],
+            "offers": [],
+            "changes": [],
+            "undo": "",
+        }
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
         problem = {"severity": "error", "message": to_sentence(draft.problem), "where": "", "fix": "", "index": -1}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,37 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
             self.append(desc)
 
     bar: Any = Bar()
-    handlers.open_file(page, str(pairs), None, "", bar)
+    opened = handlers.open_file(page, str(pairs), None, "", bar)
+    assert list(dict.fromkeys(bar)) == ["Reading"] and opened.view.preview["rows"], "the first rows are shown before they are checked"
+    assert opened.view.findings is not None and opened.view.findings["verdict"].startswith("Checking")
+    checked = handlers.check_draft(page, opened.view.draft, bar)
+    assert checked is not None and checked.findings is not None and "rows ·" in checked.findings["verdict"]
     assert list(dict.fromkeys(bar)) == ["Reading", "Checking"]
+    assert handlers.check_draft(page, opened.view.draft) is None, "once is enough"
+
+
+def test_a_second_check_encodes_no_text_again(page: Page, pairs: Path) -> None:
+    encoder = page.studio.catalog.load(page.studio.settings.default_model)
+    encoded: list[str] = []
+    hook = encoder.register_forward_pre_hook(lambda module, args: encoded.append(type(module).__name__))  # type: ignore[attr-defined]
+    first = open_path(page, pairs)
+    assert first.plan is not None and encoded
+    encoded.clear()
+    assert drafts.plan_again(page.studio, replace(first, plan=None), None).plan is not None
+    hook.remove()
+    assert not encoded
+
+
+def test_rows_that_are_not_checked_yet_are_checked_by_start_and_not_over_other_data(page: Page, pairs: Path) -> None:
+    def open_other_data(share: float | None, desc: str) -> None:
+        if desc.startswith("Checking"):
+            handlers.open_file(page, str(pairs), None, "")
+
+    first, second = (handlers.open_file(page, str(pairs), None, "").view.draft for _ in range(2))
+    interrupted: Any = open_other_data
+    assert handlers.check_draft(page, first, interrupted) is None, "other data was opened in the meantime"
+    assert not page.drafts.get(second).is_checked
+    assert handlers._planned(page, second, None, "en", view_model.settings_view(None, view_model.default_settings())).plan is not None
 
 
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
