@@ -51,6 +51,7 @@ class MapService(Service):
             begin_phase: called as each phase begins; returns the progress callback of that phase, which replaces ``progress``.
         """
         from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
+        from ..explore.large_maps import LARGE_MAP_ROWS
         from ..explore.projection import ProjectionParams, project
 
         def begin(phase: MapPhase) -> Progress | None:
@@ -66,15 +67,49 @@ class MapService(Service):
             vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
             digest = digest_texts(texts)
         key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbor_graphs
-        layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
-        groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
-        points = layout.xy
+        if len(texts) > LARGE_MAP_ROWS:
+            points, groups, layout_key = self._draw_sampled(vectors, texts, encoder.fingerprint, projection, clusters, begin)
+        else:
+            layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
+            groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
+            points, layout_key = layout.xy, layout.key
+        large = _large_notes(len(texts))
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
-        notes = (*_count_notes(clusters, len(groups.sizes)), *cosine_notes(encoder), *self._languages.corpus_notes(corpus, model, encoder))
+        notes = (
+            *large,
+            *_count_notes(clusters, len(groups.sizes)),
+            *cosine_notes(encoder),
+            *self._languages.corpus_notes(corpus, model, encoder),
+        )
         used = model or self.settings.default_model
         topics = _topic_infos(groups, corpus.texts)
-        return MapView(points, groups.ids, topics, layout.key, corpus.account, notes, used, groups.typicality, groups.nearest)
+        return MapView(points, groups.ids, topics, layout_key, corpus.account, notes, used, groups.typicality, groups.nearest)
+
+    def _draw_sampled(
+        self,
+        vectors: np.ndarray,
+        texts: Sequence[str],
+        fingerprint: str,
+        projection: ProjectionParams,
+        clusters: ClusterParams,
+        begin: Callable[[MapPhase], Progress | None],
+    ) -> tuple[np.ndarray, Clusters, str]:
+        """Lay out and cluster a sample of the texts, and place the others; return the map, its clusters and its key."""
+        from ..explore.clusters import cluster
+        from ..explore.large_maps import SAMPLE_ROWS, assign_clusters, find_sampled, place_rows
+        from ..explore.projection import project
+        from ..explore.topics import sample_rows
+
+        rows = sample_rows(len(texts), SAMPLE_ROWS)
+        some, sampled = np.asarray(vectors[rows]), [texts[row] for row in rows.tolist()]
+        key, neighbors = f"{digest_texts(sampled)}-{fingerprint}", self._resources.neighbor_graphs
+        layout = project(some, projection, key, self.workspace, begin("layout"), graphs=neighbors)
+        groups = cluster(some, sampled, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(some, key))
+        found = find_sampled(vectors, rows, groups, projection.metric, begin("layout"))
+        points = place_rows(found, rows, layout.xy, projection, self.workspace.cache("numba"))
+        points.flags.writeable = False
+        return points, assign_clusters(found, rows, groups), f"{layout.key}-{len(texts)}"
 
     def find_topics(
         self, corpus: Corpus, clusters: ClusterParams | None = None, model: str | None = None, progress: Progress | None = None
@@ -157,6 +192,22 @@ class MapService(Service):
         if len(found.sizes) < parts:
             raise StudioError("these texts have identical vectors", "choose another cluster, or select and label them with a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
+
+
+def _large_notes(count: int) -> tuple[str, ...]:
+    """Return a sentence on a map whose layout and topics come from a sample."""
+    from ..explore.large_maps import LARGE_MAP_ROWS, SAMPLE_ROWS
+
+    if count <= LARGE_MAP_ROWS:
+        return ()
+    return (
+        _(
+            "The layout and the topics were computed from {sample} of {total} texts; each of the others was placed near its nearest "
+            "ones, with the topic whose center is nearest.",
+            sample=f"{SAMPLE_ROWS:,}",
+            total=f"{count:,}",
+        ),
+    )
 
 
 def _count_notes(params: ClusterParams, count: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...explore.map_edits import EditHistory, MapEdit, MapState
     from .file_store import FileStore
 
-MAX_POINTS = 100_000
+MAX_POINTS = 1_000_000
 LABELS = "label"
 DAMAGED_WARNING = "Your changes on the map of this file can no longer be read and are ignored: labels and edits are lost."
 _FILE = "file:"
