@@ -160,12 +160,12 @@ class IVFIndex:
         found._take(vectors, np.arange(rows))
         return found
 
-    def extend(self, vectors: np.ndarray, came: np.ndarray) -> IVFIndex:
-        """Build the index of a corpus that shares rows with this one; shared rows are moved, only new ones are assigned.
+    def extend(self, vectors: np.ndarray, earlier: np.ndarray) -> IVFIndex:
+        """Build the index of another corpus that shares rows with this one; only its new rows are assigned to lists.
 
         Args:
             vectors: (m, d), all vectors of the other corpus.
-            came: (m,) int64, the row in this index of each row there, at most once each; -1 for new rows.
+            earlier: (m,) int64, the row of each vector in this index, each at most once; -1 for new rows.
         """
         import faiss
 
@@ -174,7 +174,7 @@ class IVFIndex:
         faiss.copy_array_to_vector(faiss.vector_to_array(old.sq.trained).copy(), index.sq.trained)
         index.is_trained = True
         now = np.full(len(self), -1, np.int64)
-        now[came[came >= 0]] = np.flatnonzero(came >= 0)
+        now[earlier[earlier >= 0]] = np.flatnonzero(earlier >= 0)
         source = old.invlists
         for cell in range(old.nlist):
             size = source.list_size(cell)
@@ -188,7 +188,7 @@ class IVFIndex:
                 index.invlists.add_entries(cell, len(ids), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
                 index.ntotal += len(ids)
         found = IVFIndex(index, self.trained)
-        found._take(vectors, np.flatnonzero(came < 0))
+        found._take(vectors, np.flatnonzero(earlier < 0))
         return found
 
     def write(self, path: Path) -> None:
@@ -372,10 +372,10 @@ class IVFIndexStore:
             before = self._keys.load(path.name.split("-")[0])
             if before is None or not len(before):
                 continue
-            came = find_keys(keys, before)
-            first = np.flatnonzero(came >= 0)[np.unique(came[came >= 0], return_index=True)[1]]
-            single = np.full(len(came), -1, np.int64)
-            single[first] = came[first]
+            earlier = find_keys(keys, before)
+            first = np.flatnonzero(earlier >= 0)[np.unique(earlier[earlier >= 0], return_index=True)[1]]
+            single = np.full(len(earlier), -1, np.int64)
+            single[first] = earlier[first]
             shared = len(first)
             if shared < _MIN_SHARED * len(before) or shared < (1 - _MAX_NEW) * len(keys):
                 continue

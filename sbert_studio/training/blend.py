@@ -214,8 +214,8 @@ def choose_blend(
     if assignment.verdict is not None:
         before, after = assignment.verdict
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
-    judge, general = parts.judge, parts.general
-    if judge is None or not state.after:
+    evaluator, general = parts.judge, parts.general
+    if evaluator is None or not state.after:
         if general is not None:
             found = general(parts.encoder)["score"]
             parts.emit_event(
@@ -239,8 +239,8 @@ def choose_blend(
 
     def evaluate(strength: float) -> dict[str, Any]:
         blend.apply(strength)
-        scores = judge(parts.encoder)
-        candidates.add(f"strength-{strength}", scores, judge.resampled)
+        scores = evaluator(parts.encoder)
+        candidates.add(f"strength-{strength}", scores, evaluator.resampled)
         return scores | ({"general": general(parts.encoder)} if general is not None else {}) | {"strength": strength}
 
     untuned, tuned = untuned_mark(state.before), {**state.after, "strength": 1.0}
@@ -252,7 +252,7 @@ def choose_blend(
     strength = after["strength"]
     blend.apply(strength)
     name = f"step-{state.best}" if strength == 1.0 else f"strength-{strength}"
-    after = candidates.select(name, after, judge.untuned(), besides=1)
+    after = candidates.select(name, after, evaluator.untuned(), besides=1)
     if "gain_interval" in after and "strengths" in after:
         corrected = {"gain_interval": after["gain_interval"]}
         after["strengths"] = [{**mark, **corrected} if mark["strength"] == strength else mark for mark in after["strengths"]]

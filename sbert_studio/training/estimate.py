@@ -140,11 +140,11 @@ def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encod
 def _evaluation_seconds(encoder: Trainable, held: Examples, train_rows: Examples, seed: int) -> float:
     sample = held.take(np.random.default_rng(seed).permutation(len(held))[:_EVALUATED_ROWS])
     Evaluator(sample.take(np.arange(min(8, len(sample)))))(encoder)  # warm-up
-    judge = Evaluator(sample)
-    judge(encoder)
+    evaluator = Evaluator(sample)
+    evaluator(encoder)
     # Texts with a category are compared with the training rows, which are encoded too.
     known = Evaluator(held, train_rows=train_rows).known
-    return judge.seconds / len(sample) * (1 if known is None else 1 + len(known) / len(held))
+    return evaluator.seconds / len(sample) * (1 if known is None else 1 + len(known) / len(held))
 
 
 _EVERY = 0.005  # seconds

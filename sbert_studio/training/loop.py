@@ -73,8 +73,8 @@ class TrainingLoop:
         self.question: Question | None = None
         self.candidates = Candidates()
         self._known, self._marks_to_come = untuned, marks_to_come
-        self._judging: list[float] = []
-        self._parts, self._schedule, self._judge, self._processes = parts, schedule, parts.judge, parts.processes
+        self._evaluation_seconds: list[float] = []
+        self._parts, self._schedule, self._evaluator, self._processes = parts, schedule, parts.judge, parts.processes
         self._steps = GradientSteps(parts, precision, state.micro_batch)
         self._learning, self._fixed = parts.trainable(), trained_ids(parts.encoder)
         self._optimiser, self._soup = parts.create_optimizer(schedule.ends), ModelSoup(parts.named(), schedule.ends)
@@ -85,13 +85,13 @@ class TrainingLoop:
         self._ahead = queue_depth(parts.processes.device)
 
     def resume(self) -> None:
-        if self._judge is not None:
-            self._judge.repair(self._parts.encoder)
+        if self._evaluator is not None:
+            self._evaluator.repair(self._parts.encoder)
         path = self._parts.checkpoints.newest()
         if path is not None:
             tensors = self._restore(path, weights_only=False)
             self._optimiser.load(self._soup.load(tensors.optimiser))
-            if self._judge is not None and self._parts.marks is None:
+            if self._evaluator is not None and self._parts.marks is None:
                 known = {} if self.state.best < 0 else self.state.evaluations
                 self.candidates.load(known, tensors.evaluations)
                 if known is None:
@@ -115,7 +115,7 @@ class TrainingLoop:
         Raises:
             StudioError: several consecutive losses were not finite, or memory or disk ran out.
         """
-        if self._judge is not None and not self.state.before:
+        if self._evaluator is not None and not self.state.before:
             self._begin()
             if self.question is not None:
                 return "asks"
@@ -151,8 +151,8 @@ class TrainingLoop:
             self.state = replace(self.state, before=dict(self._known))
             return
         self._evaluate()
-        if self._judge is not None and not self._known and not is_accepted(self._parts.spec, OPPOSITE):
-            self.question = check_below_chance(self._parts.encoder, [self._judge.dev], [self.state.before])
+        if self._evaluator is not None and not self._known and not is_accepted(self._parts.spec, OPPOSITE):
+            self.question = check_below_chance(self._parts.encoder, [self._evaluator.dev], [self.state.before])
 
     def _keep(self) -> bool:
         due, marked = self._due(), self.state.step in self._schedule.evaluations
@@ -162,7 +162,7 @@ class TrainingLoop:
         trim_heap()  # free the memory of batches for evaluation and checkpoints
         if marked:
             self._parts.show_pins(self.state.step)
-        judged = self._judge is not None and marked
+        judged = self._evaluator is not None and marked
         if not (due or judged):
             return True
         better = self._evaluate() if judged else False
@@ -176,17 +176,17 @@ class TrainingLoop:
         self._count()
         if self.state.step:
             self._save()
-            if self._judge is not None and self._parts.marks is None and self.state.best < 0:
+            if self._evaluator is not None and self._parts.marks is None and self.state.best < 0:
                 self._evaluate()
 
     def _evaluate(self) -> bool:
-        assert self._judge is not None
+        assert self._evaluator is not None
         untuned, began = self.state.step == 0, time.perf_counter()
         self._parts.emit_event(Phase("evaluating the base model" if untuned else "evaluating on the held-out rows"))
-        scores = self._judge(self._parts.encoder, untuned=untuned and not self._known)
+        scores = self._evaluator(self._parts.encoder, untuned=untuned and not self._known)
         if (general := self._parts.general) is not None:
             scores["general"] = general.untuned if untuned and not self._known else general(self._parts.encoder)
-        self._judging.append(time.perf_counter() - began)
+        self._evaluation_seconds.append(time.perf_counter() - began)
         allowed = _SEEDS_DIFFER if self._soup.is_mean(self.state.step) else 0.0
         highest = None if self.state.best < 0 else self.state.after["score"] if self.state.highest is None else self.state.highest
         better = not untuned and (highest is None or scores["score"] > highest - allowed)
@@ -202,13 +202,13 @@ class TrainingLoop:
         return better
 
     def _remember(self, scores: Mapping[str, Any]) -> None:
-        assert self._judge is not None
+        assert self._evaluator is not None
         name = f"step-{self.state.step}"
         if self._parts.marks is not None:
-            self._parts.marks.add(name, scores, self._judge.resampled)
+            self._parts.marks.add(name, scores, self._evaluator.resampled)
             return
-        self.candidates.add(name, scores, self._judge.resampled)
-        after = self.candidates.select(f"step-{self.state.best}", self.state.after, self._judge.untuned())
+        self.candidates.add(name, scores, self._evaluator.resampled)
+        after = self.candidates.select(f"step-{self.state.best}", self.state.after, self._evaluator.untuned())
         self.state = replace(self.state, after=after, evaluations=self.candidates.scores())
 
     def _due(self) -> bool:
@@ -225,7 +225,7 @@ class TrainingLoop:
     def _save(self) -> None:
         start = time.perf_counter()
         self._count()
-        if self._judge is None:
+        if self._evaluator is None:
             self.state = replace(self.state, best=self.state.step)
         if self._processes.main:
             going_on = {} if self.state.step == self._schedule.steps else self._optimiser.tensors() | self._soup.tensors()
@@ -264,8 +264,8 @@ class TrainingLoop:
             self._parts.emit_event(Step(done, steps, epoch, loss, rate, self._pace.rate, self._left(done), norm, done, steps))
 
     def _left(self, done: int) -> float:
-        judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._judge is not None else 0
-        known = self._judging or ([self._judge.seconds] if self._judge is not None else [0.0])
+        judged = sum(step >= done for step in self._schedule.evaluations) + self._marks_to_come if self._evaluator is not None else 0
+        known = self._evaluation_seconds or ([self._evaluator.seconds] if self._evaluator is not None else [0.0])
         return self._pace.left(self._schedule.steps - done) + judged * sum(known) / len(known)
 
     def _skipped(self, step: int, loss: float) -> None:

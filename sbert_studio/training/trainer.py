@@ -46,7 +46,7 @@ _LATER_SETTINGS = (
 
 @dataclass(frozen=True)
 class RunNotes:
-    """Contents of a run's report besides training: reasons for its settings, and tracked examples, scored at every evaluation."""
+    """Additional contents of a run's report: reasons for its settings, and tracked examples, which are scored at every evaluation."""
 
     reasons: tuple[str, ...] = ()
     pins: TrackedExamples | None = None
@@ -174,10 +174,10 @@ def train(
     rows = encoder.training_rows(train_rows)
     if loss_fn.in_batch and len(rows.ids) > 1:
         loss_fn.set_known_positives(KnownPositives.from_rows(rows.ids, find_pair_classes(train_rows), processes.device))
-    judge = Evaluator(held, folder, train_rows=train_rows) if held is not None else None
+    evaluator = Evaluator(held, folder, train_rows=train_rows) if held is not None else None
     asks = bool(state.alarm) and not is_accepted(spec, FORGETS)
     state = state if asks else replace(state, alarm={})
-    parts = TrainingParts(spec, encoder, loss_fn, rows, judge, processes, folder, emit, general, marks, assignment.notes.pins)
+    parts = TrainingParts(spec, encoder, loss_fn, rows, evaluator, processes, folder, emit, general, marks, assignment.notes.pins)
     blend = WeightBlend(parts.trainable()[0], assignment.weights, keep_mapped=encoder.device.type == "cpu" and processes.count == 1)
     precision = resolve_precision(spec.precision, processes.device)
     sampler = build_sampler(loss_fn, rows, spec, processes.count)
@@ -286,7 +286,7 @@ def _end(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Pro
 
 
 def read_outcome(folder: Path, identity: str, name: str = _OUTCOME, *, model: bool = True) -> TrainingOutcome | None:
-    """Return the outcome of a finished run; ``None`` if there is none, or if it was produced with other settings.
+    """Return the outcome of a finished run; ``None`` if there is none, or if it was produced with different settings.
 
     Args:
         model: require a complete model folder.
