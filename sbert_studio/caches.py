@@ -206,7 +206,7 @@ def _first_from(wanted: Sequence[int], start: int) -> float:
 
 
 def _mapped_files() -> Iterator[tuple[int, int, str]]:
-    """Yield (address, size, path) of each mapped file; nothing where /proc is missing."""
+    """Yield (address, size, path) of each mapped file; yield nothing if /proc is missing."""
     for words in _proc_lines("maps"):
         if len(words) == 6 and words[5].startswith("/"):
             low, high = (int(part, 16) for part in words[0].split("-"))

@@ -1,4 +1,4 @@
-"""Results declared once: their JSON form and its schema come from the annotated fields of their class.
+"""Base of result classes, whose JSON form and schema are derived from their annotated fields.
 
 The API, ``--json`` and docs/api.md all use this form.
 """
@@ -30,7 +30,7 @@ def doc(description: str, *, name: str | None = None) -> Any:
 
 
 def describe_schema(schema: dict[str, Any], kind: type) -> None:
-    """Describe a JSON schema by the first paragraph of its class; only fields that are never left out are required."""
+    """Describe a JSON schema by the first paragraph of its class; only fields that are never omitted are required."""
     schema["description"] = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     schema["required"] = [name for name, part in schema.get("properties", {}).items() if not part.pop(_OPTIONAL, False)]
 
@@ -44,7 +44,7 @@ class JsonResult:
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", json_schema_extra=describe_schema)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON form. Texts stay the messages that they are, for translation."""
+        """Return the JSON form. Messages are kept as :class:`~sbert_studio.i18n.Message`, to be translated later."""
         kind: Any = type(self)
         found: dict[str, Any] = to_plain(_adapter(kind).dump_python(self, by_alias=True))
         return found
@@ -61,7 +61,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Return JSON data: NumPy values become numbers and lists, tuples lists, paths texts, and infinite numbers and NaN ``None``."""
+    """Return JSON data: NumPy values become numbers or lists, tuples become lists, paths strings, and infinities and NaN ``None``."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):

@@ -75,7 +75,7 @@ SHARED_LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the program: those in the table of the README from the environment, the others from the machine.
+    """Settings of the program. Those listed in the README come from the environment, the others from the machine.
 
     Attributes:
         share: create a public Gradio link.
@@ -199,7 +199,7 @@ class Settings:
 
 
 def is_launched_alone(environ: Mapping[str, str] | None = None) -> bool:
-    """Return True if ``accelerate launch --cpu`` was asked for several processes but started only one, which it does without MPI."""
+    """Return True if ``accelerate launch --cpu`` was asked for several processes but started only one, as it does without MPI."""
     env = os.environ if environ is None else environ
     counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
     return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)

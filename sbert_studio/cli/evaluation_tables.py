@@ -29,7 +29,7 @@ _SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
 
 def report_answer(report: Report) -> Answer:
-    """Return the answer of an evaluation of one model on one file."""
+    """Return the answer of ``evaluate`` for one model and one file."""
     account = [report.account.summarize("evaluated")] if report.account is not None else []
     confused = describe_confusions(report.scores)
     lines = [f"{report.task} on {report.rows:,} rows", *account, *_rows(report.scores), *_interval(report), *confused, *report.notes]

@@ -263,7 +263,7 @@ def topics(
     model: Model = None,
     json: Json = False,
 ) -> Answer:
-    """Report the topics of a corpus: keywords, typical texts, course over time, and categories with more or fewer texts than expected."""
+    """Report the topics of a corpus: keywords, typical texts, trends over time, and categories with more or fewer texts than expected."""
     params = _cluster_params("--topics", topics, seed)
     from ..services.topic_report import make_topic_report
     from ..services.topic_report_files import require_report_suffix, write_topic_report

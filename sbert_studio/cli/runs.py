@@ -110,7 +110,7 @@ def rename(run: RunId, name: Annotated[str, typer.Argument(metavar="NAME", help=
 
 
 def stop(run: RunId, json: Json = False) -> Answer:
-    """Stop a queued or running run, also of another process; its progress is kept."""
+    """Stop a queued or running run, even if another process executes it; its progress is kept."""
     with open_studio() as studio:
         before = studio.fine_tune.get_run(run).run
         studio.fine_tune.stop(run)

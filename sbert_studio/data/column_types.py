@@ -36,12 +36,12 @@ class TypedColumn:
 
     Attributes:
         name: name of the column.
-        type: how its cells are to be read.
+        type: how its cells are interpreted.
         rows: n.
         blank: number of blank cells.
-        distinct: number of distinct cells that are not blank; of a list, of its distinct items.
+        distinct: number of distinct non-blank cells or, for lists, of distinct items.
         examples: the most frequent categories or items, otherwise the first distinct cells, at most five.
-        is_detected: the type was detected; ``False`` if the user set it.
+        is_detected: whether the type was detected rather than set by the user.
     """
 
     name: str
@@ -60,9 +60,9 @@ class ColumnValues:
     Attributes:
         type: the type.
         cells: the cells without surrounding white space.
-        numbers: (n,) float64, NaN for a cell without a number; only of a number.
-        days: (n,) datetime64[D], NaT for a cell without a date; only of a date.
-        items: the items of each cell, distinct and in order; only of a list, and of a category, which has one item or none.
+        numbers: (n,) float64, NaN for a cell without a number; only for numbers.
+        days: (n,) datetime64[D], NaT for a cell without a date; only for dates.
+        items: the items of each cell, distinct and in order; only for lists and for categories, which have at most one item per cell.
     """
 
     type: ColumnType
@@ -78,7 +78,7 @@ class ColumnValues:
 
     @cached_property
     def unreadable(self) -> np.ndarray:
-        """Mask of the cells that are filled but not of this type, (n,) bool."""
+        """Mask of the cells that are filled but cannot be parsed as this type, (n,) bool."""
         empty: np.ndarray = np.zeros(len(self.cells), bool)
         if self.numbers is not None:
             empty = np.isnan(self.numbers)
@@ -88,13 +88,13 @@ class ColumnValues:
         return empty
 
     def count_items(self) -> Counter[str]:
-        """Return the number of cells with each item, most frequent first; of other types, with each distinct cell."""
+        """Count the cells that contain each item or, for types without items, the occurrences of each distinct cell."""
         found = self.items if self.items is not None else ((cell,) for cell in self.cells if cell)
         return Counter(item for items in found for item in items)
 
 
 def detect_type(name: str, cells: Sequence[str]) -> ColumnType:
-    """Return the type of a column, decided by at most 20,000 of its cells and by its name.
+    """Detect the type of a column from its name and at most 20,000 of its cells.
 
     Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers.
     """
@@ -120,7 +120,7 @@ def _type_of_cells(profile: ColumnProfile) -> ColumnType:
 
 
 def describe_column(name: str, cells: Sequence[str], column_type: ColumnType | None = None) -> TypedColumn:
-    """Return the statistics of a column, of ``column_type`` if the user has set one and otherwise of the detected type."""
+    """Return the statistics of a column, read as ``column_type`` if the user has set it, otherwise as the detected type."""
     found = column_type or detect_type(name, cells)
     values = parse_column(name, cells, "category" if found in ("number", "date", "text", "id") else found)
     counts = values.count_items()
@@ -140,7 +140,7 @@ def describe_columns(table: Table, types: Mapping[str, ColumnType] | None = None
 
 
 def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> ColumnValues:
-    """Parse the cells of a column as a type, which need not be the detected one: cells that are not of it have no value."""
+    """Parse the cells of a column as a type, which need not be the detected one; cells that cannot be parsed have no value."""
     stripped = tuple(cell.strip() for cell in cells)
     if column_type == "number":
         return ColumnValues(column_type, stripped, numbers=numbers_of(stripped))
@@ -156,7 +156,7 @@ def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> Co
 
 
 def check_type(name: object) -> ColumnType:
-    """Return ``name``, which may come from a browser or a file, if it is a type."""
+    """Return ``name`` if it is a column type, else raise a StudioError; it may come from a browser or a file."""
     for known in COLUMN_TYPES:
         if known == name:
             return known
@@ -189,7 +189,7 @@ def _split_lists(cells: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _parse_list(cell: str) -> tuple[str, ...]:
-    """Return the items of a JSON or Python list; another cell is one item."""
+    """Return the items of a JSON or Python list; any other cell is a single item."""
     if not cell.startswith("[") or len(cell) > _LONGEST_LIST:
         return _distinct([cell])
     for parse in (json.loads, ast.literal_eval):

@@ -171,7 +171,7 @@ def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.nda
 
 
 def positions_in_file(lines: Sequence[int] | np.ndarray, account: RowReport) -> tuple[np.ndarray, int]:
-    """Return the index of n spreadsheet row numbers among the rows of the file, (n,) int64, and the number of rows in the file.
+    """Return the index of each of n spreadsheet row numbers within the file, (n,) int64, and the number of rows in the file.
 
     The rows of the file are those below the header, including the skipped rows listed in ``account``.
     """

@@ -41,7 +41,7 @@ class DateColumn:
         days: (n,) datetime64[D], NaT for cells without a date.
         blank: number of blank cells.
         unreadable: number of other cells without a date.
-        order: ``month/day`` or ``day/month`` if no cell shows which one it is, otherwise empty.
+        order: the assumed order, ``month/day`` or ``day/month``, if the cells are ambiguous; otherwise empty.
     """
 
     days: np.ndarray
@@ -54,7 +54,7 @@ def parse_dates(name: str, cells: Sequence[str]) -> DateColumn | None:
     """Return the dates of a column; ``None`` unless at least 90 % of its filled cells are dates of one format.
 
     Args:
-        name: name of the column; four digits are years only in a column that is named so.
+        name: name of the column; four-digit numbers are read as years only if it suggests years.
     """
     counts = Counter(cells)
     filled = {cell: _without_time(cell) for cell in counts if cell.strip()}
@@ -77,7 +77,7 @@ def parse_dates(name: str, cells: Sequence[str]) -> DateColumn | None:
 
 
 def choose_period(days: np.ndarray) -> Period:
-    """Return the period that divides (n,) datetime64[D] days into about 6 to 40 parts; NaT does not count."""
+    """Return the period that divides (n,) datetime64[D] days into about 6 to 40 parts; NaT is ignored."""
     known = days[~np.isnat(days)]
     numbers = {period: int(np.ptp(_numbers(known, period))) + 1 for period in ("day", "week", "month", "year")}
     period: Period = "day" if numbers["day"] <= _MAX_PERIODS else "week"

@@ -27,10 +27,10 @@ _MIN_SCORES = 20  # minimum number of scores for detecting another scale
 def build_dev_examples(table: Table, roles: Roles, similar: SimilarityFunction | None = None) -> _Built:
     """Build examples from a held-out file that are compatible with those of the training file.
 
-    Columns with the same names have the same roles; otherwise the roles are inferred. The kind and the labels keep their order, so that
-    class ids mean the same in both files; so does the scale, with its direction, if the scores fit it. Models trained on labels or on
-    unlabelled sentences may be evaluated on scores. Different labels are mapped to those of the training file only if their wording or
-    the model shows their order.
+    Columns with the same names have the same roles; otherwise the roles are inferred. The kind and the order of the labels are kept, so
+    that class ids mean the same in both files; so are the scale and its direction, if the scores fit. Models trained on labels or on
+    unlabelled sentences may be evaluated on scores. Different labels are mapped to those of the training file only if their wording or the
+    model shows their order.
 
     Args:
         table: the held-out file.
@@ -134,7 +134,7 @@ def _build_relabelled(table: Table, reading: InferredSchema, train: Roles) -> _B
 
 
 def _build_scored(table: Table, own: Roles, train: Roles) -> _Built:
-    """Build scored pairs on the training file's scale if the scores fit it, else on their own scale (reversed if the former is)."""
+    """Build scored pairs on the training file's scale if the scores fit it, else on their own (reversed if the training file's is)."""
     assert own.target and train.low is not None and train.high is not None
     least, most = min(train.low, train.high), max(train.low, train.high)
     scores = numbers_of(table.column(own.target))

@@ -103,7 +103,7 @@ class ExampleRow(JsonResult):
 
 @dataclass(frozen=True)
 class Question(JsonResult):
-    """A question that only the owner of the file can answer: names, values and the model leave it open."""
+    """A question that only the owner of the file can answer, because names, values and the model leave it open."""
 
     name: Annotated[str, doc("what is open: kind, columns, target, order, scale, encoding, delimiter or header")]
     text: Annotated[str, doc("one sentence", name="question")]

@@ -48,7 +48,7 @@ class SkippedRows(JsonResult):
 
 @dataclass(frozen=True)
 class RowReport(JsonResult):
-    """Numbers of a file's rows: read = used + held_out + left_out."""
+    """Row counts of a file: read = used + held_out + left_out."""
 
     read: Annotated[int, doc("all rows of the file, including blank ones")]
     used: Annotated[int, doc("rows used for training, encoding or evaluation")]

@@ -76,7 +76,7 @@ def sample_texts(language: str) -> SampleTexts:
 
 
 def sample_lines(each: int = 16, joined: int = 12) -> list[str]:
-    """Return ``each`` lines of all sample files in two languages, and one long text of ``joined`` lines per file, shortest first."""
+    """Return ``each`` lines of every sample file in two languages, and a long text of ``joined`` lines per file, shortest first."""
     found: list[str] = []
     for sample in list_samples():
         lines = [line for line in sample.path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -42,7 +42,7 @@ def split_examples(
         max_dev: the maximum number of held-out rows.
         groups: also keep rows of the same group (:attr:`Examples.groups`) together.
         stratify: hold out classes (or ranges of scores) proportionally; None: for labelled pairs and labelled texts. At least two texts of
-            a category stay in the training part, as long as that leaves any to hold out.
+            a category stay in the training part, provided that others remain to hold out.
 
     Raises:
         StudioError: the fraction is out of range, there are no groups, or all rows are connected.
@@ -185,7 +185,7 @@ def find_pair_classes(examples: Examples) -> np.ndarray | None:
 
 
 def _components(codes: Sequence[np.ndarray], total: int) -> np.ndarray:
-    """Return the connected component of each row, (total,) int64. Each array contains codes of all rows, one or more times over."""
+    """Return the connected component of each row, (total,) int64. Each array contains a code for every row, once or several times."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

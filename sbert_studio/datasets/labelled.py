@@ -173,7 +173,7 @@ _SST_CLASSES = {"SST2": ("0", "1"), "SST5": ("0", "1", "2", "3", "4")}
 class StanfordSentiment(LineLayout):
     """Stanford Sentiment Treebank (Socher et al. 2013) as in SentEval: ``sentiment-train``, ``-dev`` and ``-test``.
 
-    A line is a sentence, a tab and its class, 0 being the most negative. Files in a folder called ``fine`` have five classes, others two.
+    A line is a sentence, a tab and its class, 0 being the most negative. Files in a folder ``fine`` have five classes; others have two.
     """
 
     split_files: ClassVar[Mapping[str, Split]] = {"sentiment-train": "train", "sentiment-dev": "dev", "sentiment-test": "test"}

@@ -30,12 +30,12 @@ class SuitePart:
 
     Attributes:
         name: the name under which its scores are reported.
-        rows: the number of rows of the published scores.
+        rows: the number of rows that the published scores are computed on.
         stems: alternative names of its file, without the suffix, case-insensitive.
         common: names that other datasets also use, such as ``test``; they count only in a folder named after the suite.
         substitutes: names of files that may replace it, used like ``common``; the results mention the replacement.
         unit: what a row represents, in the singular.
-        train_rows: the number of training rows of the published scores, in a ``train`` file next to it; 0 if nothing is trained.
+        train_rows: the number of training rows behind the published scores, in a ``train`` file next to it; 0 if nothing is trained.
     """
 
     name: str

@@ -166,7 +166,7 @@ def are_comparable(first: Predictions | None, second: Predictions | None) -> boo
 
 
 def find_disagreements(first: Predictions, second: Predictions, top: int = 20) -> list[Disagreement]:
-    """Return the ``top`` rows on which two models differ most, half of them where the first is better if there are enough."""
+    """Return the ``top`` rows on which two models differ most; the first model is better on half of them, if there are enough."""
     gains = second.credit - first.credit
     order = np.argsort(-np.abs(gains), kind="stable")
     sides = [[int(place) for place in order if sign * gains[place] > _MIN_GAP] for sign in (-1, 1)]

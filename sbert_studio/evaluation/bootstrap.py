@@ -82,7 +82,7 @@ def resample_count(rows: int) -> int:
 
 
 def resample_weights(rows: int, *, seed: int = _SEED) -> Iterator[np.ndarray]:
-    """Yield resamples in blocks of (some, rows) float64: how often each row is drawn with replacement.
+    """Yield resamples in blocks of shape (block, rows), float64: how often each row is drawn with replacement.
 
     Equal numbers of rows always give equal resamples, so that the scores of two models are paired. Within
     :func:`resample_clusters` whole clusters are drawn, and the size of a resample varies.
@@ -125,7 +125,7 @@ def bootstrap_mean(values: np.ndarray) -> np.ndarray:
 
 
 def average_bootstraps(draws: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    """Return the mean of bootstrap scores over files or groups, (resamples,); ``None`` if one has none.
+    """Return the mean of bootstrap scores over files or groups, (resamples,); ``None`` if any of them has none.
 
     All bootstraps start from the same seed; each is permuted (in the same way for every model) so that files are independent. The shortest
     length is used.

@@ -1,4 +1,4 @@
-"""Rounding of scores and of their differences: the one way in which the page, the command line and model cards write them.
+"""Rounding of scores and of their differences, shared by the page, the command line and model cards.
 
 Scores have three decimals. A fourth is added only where three would hide that two scores differ, or on which side of zero an end of
 the interval of their difference lies.
@@ -32,7 +32,7 @@ class ScoreChange:
 
 
 def describe_change(before: float, after: float, interval: Sequence[float | None] | None = None) -> ScoreChange:
-    """Write two scores, their difference and its 95 % interval with the same number of decimals."""
+    """Format two scores, their difference and its 95 % interval with the same number of decimals."""
     bounds = [bound for bound in interval or () if bound is not None]
     digits = decimals(before, after, bounds)
     ends = tuple(format_difference(bound, digits) for bound in bounds) if len(bounds) == 2 else ()
@@ -41,7 +41,7 @@ def describe_change(before: float, after: float, interval: Sequence[float | None
 
 
 def decimals(before: float, after: float, bounds: Sequence[float] = ()) -> int:
-    """Return how many decimals show that two scores differ, and the signs of the ends of an interval."""
+    """Return the number of decimals needed to show that two scores differ, and the signs of the ends of an interval."""
     if before == after:
         return SCORE_DIGITS
     is_telling = round(before, SCORE_DIGITS) != round(after, SCORE_DIGITS) and all(round(bound, SCORE_DIGITS) for bound in bounds)
@@ -49,7 +49,7 @@ def decimals(before: float, after: float, bounds: Sequence[float] = ()) -> int:
 
 
 def judge(bounds: Sequence[float]) -> str:
-    """Return the verdict on a gain by the 95 % interval of it; empty without one."""
+    """Return the verdict on a gain from its 95 % interval; empty without an interval."""
     if len(bounds) != 2:
         return ""
     low, high = bounds

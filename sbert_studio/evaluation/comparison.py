@@ -206,7 +206,7 @@ class ModelScores:
 
     Attributes:
         reports: one per file.
-        groups, averages: one each; ``None`` if the model was evaluated with other tasks.
+        groups, averages: one per group and one per average; ``None`` if the model was evaluated with other tasks.
         notes: notes per file, such as that the model was trained on its rows.
         rate: sentences per second; 0 if nothing was encoded.
         seconds: total time.

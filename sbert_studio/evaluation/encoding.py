@@ -131,7 +131,7 @@ def pairwise_measures(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarr
 
 
 def similarities(left: np.ndarray, right: np.ndarray) -> dict[str, np.ndarray]:
-    """Return :func:`pairwise_measures` with the distances negated, so that larger always means more similar."""
+    """Compute :func:`pairwise_measures` with distances negated, so that larger always means more similar."""
     return {name: -values if name in _DISTANCES else values for name, values in pairwise_measures(left, right).items()}
 
 

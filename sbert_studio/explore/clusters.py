@@ -205,7 +205,7 @@ class Clusters:
         keywords: the most characteristic words of each cluster, best first.
         parents: (k,) the broad topic of each cluster, an index into ``groups``; -1 for none.
         groups: a few words for each broad topic.
-        typicality: (n,) float32, the cosine of each text to the centroid of its cluster, of an outlier to the nearest one.
+        typicality: (n,) float32, the cosine of each text to the centroid of its cluster or, for an outlier, to the nearest one.
         nearest: (n,) int64, the cluster with the nearest centroid for an outlier, otherwise the text's own; -1 if there is none.
     """
 
@@ -240,7 +240,7 @@ def cluster(
 ) -> Clusters:
     """Cluster texts by the direction of their vectors, and label the clusters.
 
-    ``auto`` finds topics, see :mod:`.topics`; ``count`` cuts the same tree into that many.
+    ``auto`` finds topics, see :mod:`.topics`; ``count`` sets their number, by another cut of the same tree.
 
     Args:
         vectors: (n, d).

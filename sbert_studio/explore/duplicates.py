@@ -93,7 +93,7 @@ class DuplicateTree:
         return sorted(found, key=lambda members: (-len(members), members[0]))
 
     def max_removed(self, threshold: float) -> int:
-        """Return an upper bound of the number of removed rows at ``threshold``: as if one row of each component were kept."""
+        """Return an upper bound of the number of removed rows at ``threshold``, which assumes that one row per component is kept."""
         return int(np.searchsorted(-self.scores, -threshold + 1e-12, side="right"))
 
 
@@ -146,16 +146,16 @@ def find_groups(
     """Return the groups of near-duplicates, largest first. Every removed text reaches the threshold with the kept one.
 
     Args:
-        vectors: (n, d), of which the tree was built.
+        vectors: (n, d), from which the tree was built.
         texts: (n,); identical texts always match.
         threshold: minimum cosine of near-duplicates.
-        keep: keep the first or the longest text of a group,
-        chosen: unless one of these rows is in it; the last one counts.
-        apart: groups of rows that are all kept, at every threshold; no row is in two.
+        keep: the text of a group to keep, the first or the longest.
+        chosen: rows to keep regardless of ``keep``; if a group contains several, the last one is kept.
+        apart: disjoint groups of rows that are all kept at every threshold.
         values: category of each row.
 
     Raises:
-        StudioError: the threshold is below that of the tree or above 1, or there is no such rule.
+        StudioError: the threshold is below that of the tree or above 1, or ``keep`` is unknown.
     """
     if keep not in KEEPS:
         raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))

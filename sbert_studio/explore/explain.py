@@ -103,7 +103,7 @@ class ScoreDistribution:
         return np.asarray(np.searchsorted(self.cosines, np.asarray(cosines, np.float32), side="left") / len(self.cosines))
 
     def quantile(self, share: float) -> float:
-        """Return the cosine that this share of the pairs is below."""
+        """Return the cosine below which this share of the pairs lies."""
         return float(np.quantile(self.cosines, share))
 
     def odds(self, cosine: float) -> str:

@@ -89,7 +89,7 @@ class NeighborChange:
 
     Attributes:
         before, after: (n, k) int32 rows, nearest first, without the text itself.
-        lost: (n, k) bool, entries of ``before`` beyond the k-th neighbor after; ties are not lost.
+        lost: (n, k) bool, entries of ``before`` that are farther than the k-th neighbor after; ties are not lost.
         gained: (n, k) bool, entries of ``after`` that were farther before.
     """
 

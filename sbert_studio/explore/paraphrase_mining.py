@@ -177,7 +177,7 @@ class PairScan:
         self._coarse: Float32Products | Int8Products = Int8Products(rows, others, margin) if pays and len(rows) else self._single
 
     def over(self, tiles: Iterable[tuple[T, T]]) -> Generator[tuple[T, T], None, None]:
-        """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles only earlier with later rows.
+        """Compare the rows ``left`` with the rows ``right`` of each tile; on diagonal tiles, each row only with later ones.
 
         Each tile is multiplied by a single thread: threads that share a product wait for each other, which takes forty times as long if
         another program uses one of two cores.
@@ -296,7 +296,7 @@ def paraphrase_mining(
 
 
 def unit_rows(vectors: np.ndarray) -> RowSource:
-    """Return ``vectors`` normalized, or normalized lazily if they are large."""
+    """Normalize the rows of ``vectors``, lazily if the array is large."""
     return UnitRows(vectors) if vectors.shape[0] * vectors.shape[1] * 4 > _WHOLE else unit(vectors)
 
 

@@ -259,5 +259,5 @@ class SemanticIndex:
         return self.search_many(query[None], k, row_ids)[0]
 
     def search_many(self, queries: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> list[list[Hit]]:
-        """Return :meth:`search` for each row of (q, d)."""
+        """Return the result of :meth:`search` for each row of (q, d) vectors."""
         return self.exact.search(queries, k, row_ids)

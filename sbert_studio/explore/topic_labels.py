@@ -71,7 +71,7 @@ def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[
 def choose_tokenizer(texts: Sequence[str]) -> Callable[[str], list[str]]:
     """Return the function that splits these texts into lower-case words.
 
-    Chinese is segmented by jieba, Japanese and Thai by BudouX; of Japanese phrases only the stem is kept. Other scripts without spaces
+    Chinese is segmented by jieba, Japanese and Thai by BudouX; only the stem of a Japanese phrase is kept. Other scripts without spaces
     become character bigrams, see :func:`.bm25.tokenize`.
     """
     sample = "".join(texts[:: max(1, len(texts) // 500)])

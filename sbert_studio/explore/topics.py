@@ -52,7 +52,7 @@ class TopicTree:
 
 
 def topic_tree(points: np.ndarray) -> TopicTree:
-    """Build a Ward tree of (n, d) projected points, n ≥ 2; above 6,000, of a sample to which the other points are assigned."""
+    """Build a Ward tree of (n, d) projected points, n ≥ 2; for more than 6,000, from a sample to which the others are assigned."""
     from scipy.cluster.hierarchy import linkage
 
     rows = sample_rows(len(points), _TREE_ROWS)
@@ -101,7 +101,7 @@ def candidate_counts(rows: int) -> list[int]:
 
 
 def silhouette(distances: np.ndarray, ids: np.ndarray) -> float:
-    """Return the mean silhouette coefficient of n points, as ``sklearn.metrics.silhouette_score``, from one product of matrices.
+    """Return the mean silhouette coefficient of n points, like ``sklearn.metrics.silhouette_score``, using a single matrix product.
 
     Args:
         distances: (n, n) with zeros on the diagonal.
@@ -138,7 +138,7 @@ def group_topics(centroids: np.ndarray) -> np.ndarray:
 
 
 def topic_centroids(vectors: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Return (k, d) float32 unit centroids of the topics 0 … k-1 of (n,) ``ids``; texts with a negative id do not count."""
+    """Return (k, d) float32 unit centroids of the topics 0 … k-1 of (n,) ``ids``; negative ids are ignored."""
     count = int(ids.max(initial=-1)) + 1
     sums = np.zeros((count, vectors.shape[1]), np.float32)
     order = np.argsort(ids, kind="stable")

@@ -67,7 +67,7 @@ def nearest_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarra
 
 
 def approximate_neighbors(points: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return :func:`nearest_neighbors` and the measured recall: exact up to 20,000 rows, otherwise at least 0.98.
+    """Return the nearest neighbors and the measured recall: exact for up to 20,000 rows, otherwise a recall of at least 0.98.
 
     Large inputs use a FAISS inverted file; the number of probed lists is doubled until the recall is achieved on a sample.
     """
@@ -175,7 +175,7 @@ class NeighborGraphCache:
         self._kept.evict_unused(seconds)
 
     def of(self, vectors: np.ndarray, key: str, metric: str = "cosine") -> NeighborProvider:
-        """Return a provider of at least that many neighbors of each row of ``vectors``, cached under ``key``."""
+        """Return a function that returns at least the requested number of neighbors of each row, cached under ``key``."""
 
         def get(count: int) -> NeighborGraph:
             size = next((size for size in _CACHED_COUNTS if count <= size), count)
@@ -239,7 +239,7 @@ _MIN_SQUARE = 0.001  # keeps repulsion finite
 
 @dataclass(frozen=True)
 class ForceTables:
-    """(s,) float32 forces indexed by the squared distance, starting at the one with leading bits ``lowest``."""
+    """Tables of forces, (s,) float32, indexed by the leading bits of the squared distance; the first entry is that of ``lowest``."""
 
     pull: np.ndarray
     push: np.ndarray

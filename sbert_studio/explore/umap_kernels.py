@@ -64,7 +64,7 @@ def run_epoch(positions: Any, before: Any, span: Any, edges: Any, forces: Any, r
 
     Args:
         positions, before: (n, d) float32; the rows of the span are written to ``positions``.
-        edges: the graph in CSR form: row starts, which rows attract, every how many epochs, and when next.
+        edges: the graph in CSR form: row starts, attracting rows, epochs between attractions, and the epoch of the next one.
         forces: attraction and repulsion by squared distance, indexed by its bits ``>> shift`` minus the lowest; the shift; the lowest.
         rate: learning rate.
         number: number of the epoch.

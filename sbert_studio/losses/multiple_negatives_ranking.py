@@ -16,7 +16,7 @@ from .base import LOSSES, KnownPositives, Loss
 
 @LOSSES.register("in_batch")
 class MultipleNegativesRankingLoss(Loss):
-    """mean_i −log (exp λ cos(a_i, p_i) / Σ_j exp λ cos(a_i, c_j)), c all positives and hard negatives of the batch.
+    """mean_i −log (exp λ cos(a_i, p_i) / Σ_j exp λ cos(a_i, c_j)), with c_j all positives and hard negatives of the batch.
 
     Source: Henderson et al. 2017, arXiv:1705.00652, here on scaled cosines.
     Symmetric: the mean of this and of the same loss with anchors and positives exchanged.

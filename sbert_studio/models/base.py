@@ -47,10 +47,10 @@ class TextTokens(Protocol):
         """Padding id."""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text: truncated, not padded, at least one."""
+        """Return the token ids of each text, truncated but not padded; no list is empty."""
 
     def word_spans(self, text: str) -> list[tuple[int, int] | None] | None:
-        """Return the (start, end) in the text of each token's word, ``None`` for special tokens; ``None`` if unknown."""
+        """Return the (start, end) of each token's word within the text (``None`` for special tokens), or ``None`` if unknown."""
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text without truncation."""
@@ -147,7 +147,10 @@ class Encoder(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return plain data for lists and cards: name kind dim parameters max_length pooling normalizes precision device note base."""
+        """Return plain data for lists and cards.
+
+        The keys are name, kind, dim, parameters, max_length, pooling, normalizes, precision, device, note and base.
+        """
 
 
 def require_finite_vectors(vectors: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ class CardScore:
 
     Attributes:
         dataset: name of the data.
-        metric: such as ``spearman_cosine``.
+        metric: name such as ``spearman_cosine``.
         value: score after fine-tuning.
         before: score of the base model on the same rows.
         rows: number of rows.

@@ -184,7 +184,7 @@ class CrossEncoder(Trainable, PairScorer):
         save_tokenizer(self.tokenizer, self.max_length, folder)
 
     def tokenize(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-        """Return ids and segment ids of each pair, the longer text truncated first, not padded."""
+        """Return the token ids and segment ids of each pair without padding; the longer text is truncated first."""
         encoded = self._pair_tokenizer.encode_batch([(replace_surrogates(a), replace_surrogates(b)) for a, b in pairs])
         return [(encoding.ids, encoding.type_ids) for encoding in encoded]
 

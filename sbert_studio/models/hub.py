@@ -43,7 +43,7 @@ _SMALLER = "choose a smaller model; the host of this page can raise SBERT_STUDIO
 
 
 def transport_errors() -> list[type[Exception]]:
-    """Return the connection errors of the Hub's client, which uses httpx or, from its version 2 on, httpx2."""
+    """Return the connection errors of the Hub's client, which uses httpx or, since its version 2, httpx2."""
     found = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name) is not None]
     return [module.HTTPError for module in found]
 

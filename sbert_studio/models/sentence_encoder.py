@@ -135,7 +135,7 @@ class SentenceEncoder(Trainable, Encoder):
 
     @property
     def has_pooling_module(self) -> bool:
-        """True if ``modules.json`` lists a pooling; the mean of a token table is part of its own module."""
+        """True if ``modules.json`` lists a pooling; the mean of a token table is part of the table's module."""
         return True
 
     @property

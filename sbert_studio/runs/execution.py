@@ -258,7 +258,7 @@ def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file:
 
     Args:
         question: that of :class:`~sbert_studio.training.events.Asks`; may be empty.
-        roles: of the training file. Answers with a label order for other labels are removed, because they cannot be applied.
+        roles: those of the training file. Answers with a label order for other labels are removed, because they cannot be applied.
         is_dev_file: whether the question is about the rows of a validation file.
     """
     found = dict(question)

@@ -127,7 +127,7 @@ class Runner:
             return list(self._queue.values()).count(address)
 
     def _in_turn(self) -> list[str]:
-        """Return the queue in order of execution: next is the oldest run of the address that has waited longest for its turn."""
+        """Return the queue in order of execution; the next run is the oldest of the address that has waited longest for its turn."""
         last, turn = dict(self._last_turn), self._turn
         left, found = list(self._queue), []
         while left:

@@ -152,7 +152,7 @@ class RunStore:
         return next((event for event in self._log(run_id).newest() if event["type"] == kind), None)
 
     def claim(self, run_id: str) -> Run:
-        """Queue a run that ended early again, and acquire its lock. If several processes try, exactly one succeeds."""
+        """Requeue a run that ended early, and acquire its lock. If several processes try, exactly one succeeds."""
         self._flush(run_id, at_once=True)  # may release it
         run = self.get(run_id)
         if run.resumable and self._leases.try_acquire(run_id, SHORT):

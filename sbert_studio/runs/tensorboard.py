@@ -21,8 +21,8 @@ _AT_ONCE = ("evaluated", "finished", "stopped", "failed")
 class TensorBoardLog:
     """Event files in the folder ``tensorboard/`` of a run, written from the same events as the store.
 
-    Curves are ``train/…`` and ``held_out/…`` (each score of each evaluation); notices and the spec are texts. Each member of a run with
-    several gets its own folder, which TensorBoard lists as a run. A resumed run opens another file, whose first entry makes readers discard
+    Curves are ``train/…`` and ``held_out/…`` (each score of each evaluation); notices and the spec are texts. If a run has several members,
+    each gets its own folder, which TensorBoard lists as a run. A resumed run opens another file, whose first entry makes readers discard
     the points after its checkpoint.
     """
 

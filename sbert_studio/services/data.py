@@ -308,7 +308,7 @@ class DataService(Service):
 
 
 def _with_group_findings(diagnosis: Diagnosis, overrides: Roles | SchemaOverrides | None) -> Diagnosis:
-    """Report groups with rows in several parts of a split: a warning if the user chose their column, which may hold topics otherwise."""
+    """Report groups with rows in several parts, as a warning only if the user chose the column; an inferred one may contain topics."""
     if diagnosis.split is None or diagnosis.roles.group is None:
         return diagnosis
     is_chosen = overrides is not None and overrides.group is not None

@@ -305,7 +305,7 @@ def reading_notes(table: Table) -> list[str]:
 
 
 def _find_split(table: Table, roles: Roles | None, overrides: SchemaOverrides | None) -> RowSplit | None:
-    """Return the parts of the rows, asking about rows of no part where no schema was inferred, which asks itself."""
+    """Return the split of the rows. Without roles, raise the question about rows that belong to no part, if any."""
     if roles is not None:
         return split_rows(table, roles.split) if roles.split else None
     split, overrides = find_split(table, overrides), overrides or SchemaOverrides()

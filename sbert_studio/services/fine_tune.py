@@ -66,7 +66,7 @@ class FineTuneService(Service):
         return run
 
     def resubmit(self, run_id: str) -> Run:
-        """Queue an interrupted, stopped or failed run again; it continues from its last checkpoint."""
+        """Requeue an interrupted, stopped or failed run; it continues from its last checkpoint."""
         require_free_slot(self.settings.limits, self.store.get(run_id).owner, self._active(), self.settings.elsewhere)
         run = self.store.claim(run_id)
         mark_for_restart(self.workspace, run_id)
@@ -139,7 +139,7 @@ class FineTuneService(Service):
         return self.resubmit(run_id)
 
     def resume_interrupted(self) -> list[Run]:
-        """Queue the background runs that were interrupted by the last shutdown again."""
+        """Requeue the background runs that were interrupted by the last shutdown."""
         return resubmit_interrupted(self.workspace, self.store, self.runner)
 
     # View runs

@@ -180,7 +180,7 @@ class MapService(Service):
     def split_cluster(
         self, corpus: Corpus, rows: Sequence[int], parts: int = 2, model: str | None = None
     ) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-        """Split texts into ``parts`` groups by k-means, largest first; return the rows and a label of each."""
+        """Split texts into ``parts`` groups by k-means, largest first; return the rows and a label for each."""
         from ..explore.clusters import ClusterParams, split_clusters
 
         chosen = np.asarray(rows, np.int64)
@@ -220,7 +220,7 @@ def _count_notes(params: ClusterParams, count: int) -> tuple[str, ...]:
 
 
 def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, ...]:
-    """Return the topics, and after them the broad topics, whose ids follow on from theirs."""
+    """Return the topics followed by the broad topics, whose ids continue those of the topics."""
     topics, broad = [], [0] * len(clusters.groups)
     for number, (label, size) in enumerate(zip(clusters.labels, clusters.sizes, strict=True)):
         group = int(clusters.parents[number])

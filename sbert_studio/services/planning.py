@@ -243,7 +243,7 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
 
 
 def _uses_own_dev(settings: Mapping[str, Any]) -> bool:
-    """Return False if the run is evaluated in another way than on the validation rows of its file."""
+    """Return False if the run is evaluated on anything other than the validation rows of its file."""
     return settings.get("judge") != "folds" and not any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
 
 

@@ -73,7 +73,7 @@ def question_from_json(value: Mapping[str, Any]) -> Question:
 
 
 def _text(value: object) -> str:
-    """Return a text of a file; ``str`` would make a plain string of a message."""
+    """Convert a JSON value to text, keeping messages, which ``str`` would convert to plain strings."""
     return value if isinstance(value, str) else str(value)
 
 

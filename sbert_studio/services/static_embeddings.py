@@ -292,7 +292,7 @@ class StaticModelRecord:
 
     Attributes:
         id: accepted wherever a model name is; ``name`` is for display.
-        kind: such as ``glove`` or ``static``.
+        kind: for example ``glove`` or ``static``.
         created: UTC, ISO 8601.
         notes: warnings.
     """

@@ -1,4 +1,4 @@
-"""Topic report: the topics of a map, their course over time and their share of each category, as tables."""
+"""Topic report: the topics of a map, their frequency over time and by category, as tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TopicTimeline(JsonResult):
         return tuple(map(sum, zip(*self.counts, strict=True)))
 
     def shares(self, counts: Sequence[int]) -> list[float]:
-        """Return the share of the texts of each period that a topic has."""
+        """Return a topic's share of the texts of each period."""
         return [count / total if total else 0.0 for count, total in zip(counts, self.totals, strict=True)]
 
     def titles(self, counts: Sequence[int]) -> list[str]:
@@ -55,7 +55,7 @@ class TopicTimeline(JsonResult):
 
 @dataclass(frozen=True)
 class TopicCategories(JsonResult):
-    """Topics by the values of a column, compared with what independence of the two would give.
+    """Counts of texts by topic and category, compared with the counts expected if the two were independent.
 
     Attributes:
         residuals: see :func:`exact_residuals`.
@@ -102,7 +102,7 @@ class TopicReport(JsonResult):
         return {topic.id: topic for topic in self.topics}
 
     def size(self, topic: int) -> int:
-        """Return the number of texts of a topic, or of none for -1."""
+        """Return the number of texts of a topic; for -1, of texts without one."""
         return self.outliers if topic < 0 else self.by_id[topic].size
 
     def label(self, topic: int) -> str:
@@ -152,9 +152,9 @@ def make_topic_report(view: MapView, corpus: Corpus) -> TopicReport:
 
 
 def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndarray) -> tuple[MapView, Corpus]:
-    """Return a map and its corpus as edited: renamed, merged, split and assigned topics, without removed texts.
+    """Apply edits to a map and its corpus: rename, merge and split topics, assign outliers, remove texts.
 
-    A topic that a split made belongs to the broad topic of most of its texts.
+    A topic created by a split belongs to the broad topic of most of its texts.
 
     Args:
         start: (n,) topics before the edits.
@@ -209,7 +209,7 @@ def broad_topic(topics: Mapping[int, TopicInfo], ids: np.ndarray) -> int | None:
 
 
 def _display_order(view: MapView) -> tuple[int, ...]:
-    """Return the topics that texts have, those of the largest broad topic first, each largest first; -1 last."""
+    """Return the topics that have texts, ordered by the size of their broad topic, then by their own, largest first; -1 last."""
     sizes = {topic.id: topic.size for topic in view.topics}
     used = set(view.ids.tolist())
     topics = [topic for topic in view.topics if topic.id in used]

@@ -26,10 +26,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write_topic_report(report: TopicReport, path: Path) -> Path:
-    """Write a report as .xlsx or .html, by the suffix of ``path``.
+    """Write a report as .xlsx or .html, depending on the suffix of ``path``.
 
     Raises:
-        StudioError: the suffix is another one.
+        StudioError: the suffix is not supported.
     """
     require_report_suffix(path)
     with atomic_file(path) as part:

@@ -242,7 +242,7 @@ def describe_row_reports(accounts: Mapping[str, RowReport], *, has_begun: bool =
 
 
 def _apply_split(account: RowReport, files: RunFiles, held: np.ndarray) -> tuple[RowReport, Examples | None]:
-    """Return the report with held-out rows, and those rows. Rows that share a text with them may be in neither part."""
+    """Return the report with held-out rows counted, and the held-out examples. Rows that share a text with them may be in neither part."""
     import numpy as np
 
     from ..training.evaluator import hold_out

@@ -113,7 +113,7 @@ class Job:
         return cls(str(data["work"]), sources, dict(data["settings"]), int(data["shard_rows"]))
 
     def difference(self, other: Job) -> str:
-        """Describe the first difference to another job; ``""`` if there is none."""
+        """Describe the first difference from another job; ``""`` if there is none."""
         if self.work != other.work:
             return _("it was started as {work}", work=other.work)
         for name in {**self.settings, **other.settings}:
@@ -330,7 +330,7 @@ def load_unprompted_model(model: dict[str, Any], catalog: Catalog) -> Encoder:
 
 
 def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role) -> tuple[str, ...]:
-    """Return a note if vectors were encoded with another prompt than their use requires.
+    """Return a note if vectors were encoded with a prompt other than the one that their use requires.
 
     Args:
         model: entry of the manifest.

@@ -93,7 +93,7 @@ def adapter_base(model: str) -> str:
     """Return the id of the exact weights that an adapter was trained on: a Hub id, a run id, or the name of a folder.
 
     This differs from the base model in the card of a fine-tuned model: with the weights before that fine-tuning, the adapter would return
-    other vectors.
+    different vectors.
     """
     if model in BUNDLED:
         return BUNDLED[model].hub_id if BUNDLED[model].exact else model

@@ -27,7 +27,7 @@ class OneDNNLinear(nn.Linear):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """(…, in) → (…, out)."""
+        """Map (…, in) to (…, out)."""
         if not _is_supported(input, self.weight):
             return super().forward(input)
         rows = input.reshape(-1, input.shape[-1])
@@ -208,11 +208,11 @@ class BatchPacking:
         return cls(rows, longest, flat[order][real], tuple(groups))
 
     def unpack(self, tokens: Tensor) -> Tensor:
-        """(tokens, width) → (rows, longest, width), zero-padded."""
+        """Unpack (tokens, width) to (rows, longest, width), padded with zeros."""
         return _unpack_rows(tokens, self.indices, self.rows, self.longest)
 
     def pack(self, batch: Tensor) -> Tensor:
-        """(rows, longest, width) → (tokens, width)."""
+        """Pack (rows, longest, width) to (tokens, width)."""
         return _pack_rows(batch, self.indices)
 
 

@@ -168,7 +168,7 @@ class RowSelection:
     nonce: str = field(default_factory=_nonce)
 
     def restrict(self, corpus: Corpus, rows: Sequence[int] | None = None) -> list[int] | None:
-        """Return the selected ones of ``rows`` (``None``: all). For another corpus, return ``rows`` unchanged."""
+        """Return those of ``rows`` that are selected (``None`` means all rows); for another corpus, return ``rows`` unchanged."""
         if self.corpus != corpus.digest:
             return None if rows is None else list(rows)
         return list(self.rows) if rows is None else sorted(set(self.rows) & set(rows))
@@ -208,7 +208,7 @@ def next_runs_version(runs_version: int) -> int:
 
 
 def show_on_map(page: Page, key: str | None, rows: object, title: str) -> RowSelection:
-    """Return the valid ones of ``rows``, which may come from the browser, for the corpus ``key``.
+    """Return the valid rows among ``rows``, which may come from the browser, for the corpus ``key``.
 
     Raises:
         StudioError: no valid rows.

@@ -183,7 +183,7 @@ def valid_rows(rows: object, count: int) -> list[int]:
 
 
 def text_range(corpus: Corpus, request: Mapping[str, object], limit: int = _MAX_TEXTS) -> list[str]:
-    """Return the shortened texts of a corpus from ``start`` on, ``count`` but at most ``limit``."""
+    """Return the shortened texts of rows ``start`` to ``start + count``, as requested, at most ``limit``."""
     start, count = (max(0, value) if isinstance(value := request.get(name), int) else 0 for name in ("start", "count"))
     return [shorten(text) for text in corpus.texts[start : start + min(count, limit)]]
 

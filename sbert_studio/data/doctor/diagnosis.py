@@ -191,7 +191,7 @@ def diagnose(
 
 
 def _split(table: Table, roles: Roles, *, uses_own_dev: bool) -> tuple[RowSplit | None, list[Finding]]:
-    """Return the parts of the table, if it has a column of parts and rows for training, and what to report about them."""
+    """Return the split of the table, if it has a split column and training rows, and findings about it."""
     split = None if roles.split is None else split_rows(table, roles.split)
     if split is None:
         return None, []

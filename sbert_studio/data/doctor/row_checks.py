@@ -1,4 +1,4 @@
-"""Check rows: duplicates, contradictions, leaks, long texts, languages and encoding damage; and what all checks of a file share."""
+"""Check rows: duplicates, contradictions, leaks, long texts, languages and encoding damage; and the context shared by all checks."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ class CheckContext:
         fix: Callable[[tuple[int, ...]], Fix | None] | None = drop_rows_fix,
         **values: object,
     ) -> Iterator[Finding]:
-        """Yield a finding about the examples at ``indices`` (or of a mask), if there are any.
+        """Yield a finding about the examples at ``indices`` (positions or a mask), if there are any.
 
         Args:
             template: the message, with ``{rows}`` for their number and other ``values``.

@@ -32,11 +32,11 @@ Pairs = Sequence[tuple[str, Sequence[str]]]
 def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row contains the column names.
 
-    Numbers are not names, except 0, 1, 2, … above texts, as written by pandas. Well-known column names are, unless they occur again below;
-    other cells of the row may then be empty. Otherwise, the first row is a header if it differs in kind from the rows below: a word above
+    Numbers are not names, except 0, 1, 2, … above texts, as written by pandas. Well-known column names make the row a header, even with
+    empty cells, unless they occur again below. Otherwise, the first row is a header if it differs in kind from the rows below: a word above
     numbers, dates or codes, a few short words above sentences, or a word above a few recurring values. If one of its cells occurs again
-    below, such as the name of a column that is also one of its labels, the other columns decide. A row of long questions, as in exports
-    of forms, is a header only above numbers, dates or codes.
+    below, such as the name of a column that is also one of its labels, the other columns decide. A row of long questions, as in exports of
+    forms, is a header only above numbers, dates or codes.
     """
     first, rest = [cell.strip() for cell in rows[0]], rows[1:]
     named = [cell for cell in first if cell]
@@ -98,7 +98,7 @@ def is_comment(row: Sequence[str]) -> bool:
 
 
 def has_import_ids(rows: Iterable[Sequence[str]]) -> bool:
-    """Return whether a row is the last of Qualtrics' header rows; the first one has the names."""
+    """Return whether a row is the last of Qualtrics' header rows, of which the first contains the names."""
     return any(cell.strip().startswith(_QUALTRICS_ID) for row in rows for cell in row)
 
 

@@ -1,4 +1,4 @@
-"""Conversion of records to columns: find the start of the table, its header rows and its width, and fit rows that differ."""
+"""Conversion of records to columns: find the start of the table, its header rows and its width, and fit rows of other widths."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def _is_survey_subheader(names: Sequence[str], row: Sequence[str], rest: Sequenc
     """Return whether a row is the second header row of a survey export, such as SurveyMonkey's.
 
     It contains kinds of answers ("Open-Ended Response"), or the options of a question that is named above the first option only. It is
-    blank in columns that always have a respondent, a date or the like.
+    blank in columns that always contain a respondent, a date or the like.
     """
     row = [cell.strip() for cell in row]
     columns = filled_cells(rest, len(row))

@@ -74,7 +74,7 @@ class Table:
 
     @property
     def elsewhere(self) -> str:
-        """End of a hint that lists the other sheets of the workbook, or ``""``."""
+        """Suffix for a hint that lists the other sheets of the workbook, or ``""``."""
         notes = [note.message for note in self.notes if note.message.startswith(SHEET_NOTE_PREFIX)]
         return join("", (_("; {message}", message=note) for note in notes)) if notes else ""
 

@@ -115,7 +115,7 @@ def are_tags(cells: Sequence[str]) -> bool:
 
 
 def find_tag_separator(cells: Sequence[str]) -> str:
-    """Return the separator of the tags in some cells (see :func:`are_tags`); empty if they are no tags."""
+    """Return the separator of the tags in some cells (see :func:`are_tags`); empty if they are not tags."""
     filled = [cell.strip() for cell in cells if cell.strip()]
     return next((sign for sign in TAG_SEPARATORS if _are_separated_by(filled, sign)), "")
 
@@ -267,7 +267,7 @@ class ColumnProfile:
         is_tags: some cells contain several short tags, which recur.
         is_marked: there are many distinct numbers, and all other cells are one or two markers, such as ``n/a``.
         is_whole: all numbers are integers.
-        in_parts: the share of filled cells that name a part of a data set, such as ``train``.
+        in_parts: the share of filled cells that name a split of a dataset, such as ``train``.
         values: the distinct filled cells, case-folded, if there are at most 300; else empty.
         least, most: the smallest and the largest number, without missing-value codes; NaN without numbers.
     """
@@ -298,7 +298,7 @@ class ColumnProfile:
 
     @property
     def is_number(self) -> bool:
-        """True if nearly all cells are numbers. Fewer suffice if the rest are one or two markers: half, in a column named like a score."""
+        """True if 90 % of filled cells are numbers, or 60 % if the rest are one or two markers, or 50 % in a column named like a score."""
         return self.filled > 0 and self.numeric >= (0.5 if self.key in SCORE else 0.6 if self.is_marked else 0.9)
 
     @cached_property
@@ -323,7 +323,7 @@ class ColumnProfile:
 
     @property
     def is_split(self) -> bool:
-        """True if cells name splits of a dataset: nearly all of them and several parts, or half of them under the name of such a column."""
+        """True if nearly all cells name splits of a dataset, several in total, or if half of them do in a column named like a split."""
         parts = {SPLIT_PARTS[value] for value in self.values & SPLIT_PARTS.keys()}
         if SPLIT_NAME.isdisjoint(split_words(self.name)):
             return len(parts) > 1 and self.in_parts >= _MOSTLY_IN_PARTS

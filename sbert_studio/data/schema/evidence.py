@@ -141,7 +141,7 @@ class ClassSeparation(Association):
 
     @property
     def alternative_orders(self) -> tuple[tuple[str, ...], ...]:
-        """Orders with two adjacent classes swapped whose difference may be chance, least certain first; with three classes, any two."""
+        """Orders that swap two adjacent classes (of three, any two) whose difference may be due to chance, least certain first."""
         ranked = sorted(range(len(self.step_ps)), key=lambda place: -self.step_ps[place])
         places = [place for place in ranked if self.step_ps[place] >= 0.01 or len(self.means) == 3][:3]
         order = self.order

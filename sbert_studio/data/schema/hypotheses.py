@@ -47,7 +47,7 @@ class SchemaContext:
 
     @property
     def texts(self) -> list[ColumnProfile]:
-        """Text columns. Tags count only without other texts; credit lines only with fewer than two other texts."""
+        """Text columns, with tags only if there are no other texts, and credit lines only if there are fewer than two other texts."""
         texts = [profile for profile in self.profiles if profile.is_text and not profile.is_entity]
         texts = [text for text in texts if text.is_named_text or not text.is_tags] or texts
         own = [text for text in texts if text.is_named_text or not text.is_boilerplate]
@@ -57,7 +57,7 @@ class SchemaContext:
         return max(names, key=lambda name: self.profile(name).words)
 
     def main_text(self, target: str | None = None) -> str:
-        """Return the text column to use where one is needed.
+        """Return the text column to use if a single one is needed.
 
         Raises:
             StudioError: no column contains text.
@@ -162,7 +162,7 @@ def example_rows(
 
 
 def complete_rows(table: Table, names: Sequence[str]) -> list[int]:
-    """Return the indices of the rows with a text in each of the columns; of all rows if there are none."""
+    """Return the indices of the rows that have a text in every column in ``names``; if no row has, return all indices."""
     columns = [table.column(name) for name in names]
     return [place for place in range(len(table)) if all(column[place].strip() for column in columns)] or list(range(len(table)))
 

@@ -42,7 +42,7 @@ class LabelOrder:
     """Ordered classes.
 
     Attributes:
-        labels: least similar first; in the original order if they have none.
+        labels: from least to most similar; in the original order if they are unordered.
         is_ordered: whether they have an order.
         is_certain: whether the user need not be asked.
         why: the reason, one sentence.

@@ -45,7 +45,7 @@ _NEARLY_ALL = 0.95
 def parse_number(text: str) -> float:
     """Return the number in a cell, or NaN.
 
-    - A decimal comma is a decimal point: ``3,5`` gives 3.5, and so ``1,234`` gives 1.234.
+    - A decimal comma is read as a decimal point: ``3,5`` gives 3.5, and ``1,234`` gives 1.234.
     - A percent sign is removed, with or without a space before it: ``85 %`` gives 85.0.
     - A fraction of at most 1 is divided: ``4/5`` gives 0.8, ``½`` gives 0.5.
     - Thousands separators are removed where they are unambiguous: ``1,234.5``, ``1.234,5``, ``1 234``, ``1,234,567``.

@@ -205,7 +205,7 @@ def _ask_which_pair(context: SchemaContext, pairs: Sequence[ColumnPair]) -> Ques
 
 
 def find_targets(context: SchemaContext, texts: tuple[str, str]) -> list[PairTarget]:
-    """Return :func:`~.targets.find_pair_targets` of two text columns."""
+    """Return the result of :func:`~.targets.find_pair_targets` for two text columns."""
     return find_pair_targets(context.profiles, texts, context.evidence, is_inference=are_inference_texts(context, texts))
 
 
@@ -319,7 +319,7 @@ def _positive_pairs(context: SchemaContext, texts: tuple[str, str]) -> Roles:
 
 
 def _doubt_pairs(context: SchemaContext, texts: tuple[str, str], alignment: float | None) -> str:
-    """Return why the two texts of a row may not be a pair; empty without evidence against it."""
+    """Return the reason why the two texts of a row may not be a pair; empty if there is none."""
     named = [one for one in context.profiles if rate_target_name(one.name) in ("certain", "likely")]
     if empty := [one.name for one in named if not one.filled]:
         return _(

@@ -36,7 +36,7 @@ class Roles(JsonResult):
     """Roles of the columns.
 
     Raises:
-        StudioError: they do not make up the kind.
+        StudioError: they do not fit the kind.
     """
 
     kind: Annotated[Kind, doc("the kind of examples")]
@@ -159,7 +159,7 @@ class SchemaOverrides:
 
 
 def parse_overrides(**typed: Any) -> SchemaOverrides:
-    """Return the overrides that a person typed; what is None, or an empty encoding or delimiter, is inferred.
+    """Parse overrides typed by a person; None, or an empty encoding or delimiter, means that the value is inferred.
 
     Raises:
         StudioError: a value cannot be parsed.
@@ -170,9 +170,9 @@ def parse_overrides(**typed: Any) -> SchemaOverrides:
 
 
 def parse_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Parse typed values of :class:`SchemaOverrides`: ``"scored pairs"``, ``"a, b"``, ``"0-5"``, ``"no,yes"``; others stay as they are.
+    """Parse typed values of :class:`SchemaOverrides`: ``"scored pairs"``, ``"a, b"``, ``"0-5"``, ``"no,yes"``; others are unchanged.
 
-    ``order`` and ``split`` are ``none`` for no order and no column of parts; ``scale`` is ``5-0`` if 0 is most similar.
+    ``none`` as ``order`` or ``split`` means no order or no split column; the ``scale`` is ``5-0`` if 0 is most similar.
     """
     parsers: dict[str, Callable[[str], Any]] = {
         "kind": lambda text: text.strip().replace("-", "_").replace(" ", "_"),
@@ -217,7 +217,7 @@ def format_names(names: Sequence[str]) -> str:
 
 
 def format_flags(fields: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command line that set fields of :class:`SchemaOverrides`."""
+    """Return the command-line flags that set fields of :class:`SchemaOverrides`."""
     words: list[str] = []
     for name, value in fields.items():
         if isinstance(value, bool):
@@ -228,13 +228,13 @@ def format_flags(fields: Mapping[str, Any]) -> list[str]:
 
 
 def option(answer: str, **fields: Any) -> Option:
-    """Return the answer to a question that sets fields of :class:`SchemaOverrides`; those that are None stay as they are."""
+    """Return the answer to a question that sets fields of :class:`SchemaOverrides`; fields that are None are unchanged."""
     choice = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items() if value is not None}
     return Option(answer, shlex.join(format_flags(choice)), choice)
 
 
 def format_value(value: Any) -> str:
-    """Return a value as it is typed: names separated by commas, a scale as ``0-5``."""
+    """Format a value as it would be typed: names separated by commas, a scale as ``0-5``."""
     if isinstance(value, list | tuple) and not value:
         return NO_ORDER
     if isinstance(value, list | tuple):

@@ -93,7 +93,7 @@ def with_scale(roles: Roles, scale: tuple[float, float]) -> Roles:
     """Return the roles with a specified scale.
 
     Raises:
-        StudioError: they have no scores.
+        StudioError: the roles are not those of scored pairs.
     """
     if roles.kind != "scored_pairs":
         raise StudioError(_("{kind} have no scale", kind=roles.kind.replace("_", " ")), "remove the scale, or choose the kind scored_pairs")
@@ -179,7 +179,7 @@ class _ScaleCheck:
         return _("the name {target} suggests a distance, but the model does not confirm it", target=repr(target)) if is_unconfirmed else ""
 
     def ask_percentages(self) -> tuple[Question | None, str]:
-        """Ask whether 0.6 next to percentages means 60% or 0.6%, if values and model do not decide; also return how scores are read."""
+        """Ask whether 0.6 next to percentages means 60% or 0.6%, if neither values nor model decide; also return how scores are read."""
         cells, table = self.context.table.column(self.target), self.context.table
         reason = _("{target}: percentages and fractions are read on one scale: 60% as 0.6", target=self.target)
         as_written = self.evidence.rank_correlation(self.roles.texts, self.target, as_written=True)
@@ -265,7 +265,7 @@ class _ScaleCheck:
         return self._ask_missing(outliers, tuple(options), why, 0 if is_usual_code(outliers) else None), why
 
     def _contradict_scale_end(self, outliers: np.ndarray) -> str:
-        """Return why rows with outliers on one side are not as similar as their position on the scale implies, if so.
+        """Return evidence that rows with outliers on one side are not as similar as their scores imply; empty if there is none.
 
         If an outlier were the highest score on a scale that rises with similarity, its pairs would be at least as similar as the highest
         fifth of the others (one-sided Mann–Whitney test).

@@ -1,4 +1,4 @@
-"""Columns that assign each row to training, validation or test, as public data sets have them."""
+"""Columns that assign each row to training, validation or test, as in many public datasets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SplitPart = Literal["train", "dev", "test", ""]
 
 @dataclass(frozen=True, eq=False)
 class RowSplit(JsonResult):
-    """Numbers of rows that a column of a table assigns to each part.
+    """Number of rows that a column of a table assigns to each part.
 
     Attributes:
         table: the whole :class:`~sbert_studio.data.loading.table.Table`.
@@ -74,7 +74,7 @@ class RowSplit(JsonResult):
         return int((self.parts == part).sum())
 
     def describe(self, *, uses_dev: bool) -> str:
-        """Return the column and the number of rows of each part as a clause; ``uses_dev``: its validation rows evaluate the model."""
+        """Return the column and the number of rows of each part as a clause; ``uses_dev``: validation rows are used for evaluation."""
         named = {"column": repr(self.column), "train": f"{self.train:,}", "dev": f"{self.dev:,}"}
         if uses_dev and self.dev:
             clauses = [_("split by the column {column}: {train} rows for training, {dev} for validation", **named)]
@@ -97,7 +97,7 @@ class RowSplit(JsonResult):
         return join("; ", clauses)
 
     def question(self, texts: Sequence[str]) -> Question | None:
-        """Return the question about rows of no part, illustrated by the columns ``texts``; None if every row is in one."""
+        """Return the question about rows that belong to no part, with examples from the columns ``texts``; None without such rows."""
         if not self.has(""):
             return None
         places = np.flatnonzero(self.parts == "").tolist()
@@ -119,7 +119,7 @@ class RowSplit(JsonResult):
         return tuple(Finding("info", why, self.lines(part), skip_reason=why) for part, why in parts.items())
 
     def report_other(self) -> tuple[Finding, ...]:
-        """Return a finding on the rows of no part, if there are any."""
+        """Return a finding on the rows that belong to no part, if there are any."""
         if not self.has(""):
             return ()
         rows = self.lines("")
@@ -175,7 +175,7 @@ def split_rows(table: Table, column: str) -> RowSplit | None:
 
 
 def find_split(table: Table, overrides: SchemaOverrides | None = None) -> RowSplit | None:
-    """Return the split by the column that the overrides specify, or that looks like one; None without one.
+    """Return the split by the column in the overrides, else by one that looks like a split column; None if there is none.
 
     Raises:
         StudioError: the overrides specify a column that does not exist, or whose cells name no parts.

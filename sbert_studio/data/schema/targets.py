@@ -102,7 +102,7 @@ def find_pair_targets(
 
 
 def reads_as_scores(profile: ColumnProfile, is_inference: bool = False) -> bool:
-    """Return True if a numeric column contains scores. Two values, 0, 1, 2 for inference, and up to three integer labels are classes."""
+    """Return True if a numeric column contains scores. Two values, inference labels 0–2, and up to three integer labels are classes."""
     if not profile.is_number:
         return False
     values = {value for value in numbers_of(sorted(profile.values)).tolist() if not math.isnan(value)}

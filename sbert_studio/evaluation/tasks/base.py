@@ -188,7 +188,7 @@ class Task(ABC):
 
     @abstractmethod
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
-        """Evaluate a model by the vectors of each text column.
+        """Evaluate a model from the vectors of each text column.
 
         Args:
             reference: labelled reference texts, for tasks with ``uses_reference``.
@@ -328,7 +328,7 @@ class SimilarityTask(Task):
 
     @abstractmethod
     def evaluate_similarities(self, values: Mapping[str, np.ndarray], targets: np.ndarray, by: str = "cosine") -> Report:
-        """Evaluate by (n,) similarities of each measure and (n,) targets; ``by`` is the main measure."""
+        """Evaluate from the (n,) similarities by each measure and the (n,) targets; ``by`` is the main measure."""
 
 
 class TextTask(Task):

@@ -133,7 +133,7 @@ class PairTask(SimilarityTask):
     main: ClassVar[tuple[str, ...]] = ("cosine", "average_precision")
 
     def fits(self, shape: DataShape) -> bool:
-        """Fit two ordered classes, or any two classes for a model that scores pairs."""
+        """Return True for two ordered classes, and for any two classes if the model scores pairs."""
         if shape.kind != "labelled_pairs" or shape.gives == "class":
             return False
         return (shape.ordered and shape.labels <= 2) or (shape.gives == "score" and shape.labels == 2)

@@ -131,7 +131,7 @@ class STSTask(SimilarityTask):
     pools = True
 
     def fits(self, shape: DataShape) -> bool:
-        """Fit scores, and three or more classes in order of similarity (contradiction, neutral, entailment)."""
+        """Return True for scores, and for three or more classes ordered by similarity (contradiction, neutral, entailment)."""
         ranked = shape.kind == "labelled_pairs" and shape.ordered and shape.labels > 2 and shape.gives != "class"
         return shape.kind == "scored_pairs" or ranked
 

@@ -289,7 +289,7 @@ class TransferTask(TextTask):
     main: ClassVar[tuple[str, ...]] = ("accuracy",)
 
     def fits(self, shape: DataShape) -> bool:
-        """Fit sentences with a class column, unless it is known to contain similarity categories."""
+        """Return True for sentences with a class column, unless it is known to contain similarity categories."""
         return shape.classed and shape.kind == "sentences"
 
     def evaluate_vectors(self, encoded: EncodedExamples, reference: EncodedExamples | None = None, by: str = "cosine") -> Report:
@@ -361,7 +361,7 @@ class PairClassTask(Task):
     sorts_pairs = True
 
     def fits(self, shape: DataShape) -> bool:
-        """Fit unordered classes, and all classes for a model that predicts classes."""
+        """Return True for unordered classes, and for any classes if the model predicts classes."""
         if shape.kind != "labelled_pairs":
             return False
         return shape.gives == "class" or (not shape.ordered and not (shape.gives == "score" and shape.labels == 2))

@@ -61,7 +61,7 @@ class TransformerTokens:
         return int(self.tokenizer.pad_token_id or 0)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text with special tokens, truncated, not padded, at least one.
+        """Return the token ids of each text including special tokens, truncated but not padded; no list is empty.
 
         An empty text without special tokens becomes one padding token, because attention needs at least one token.
         """
@@ -138,7 +138,7 @@ def _first_words(text: str, limit: int) -> str:
 
 
 def count_special_tokens(backend: Any) -> tuple[int, int] | None:
-    """Count the special tokens that a Rust tokenizer adds before and after a text; ``None`` if it truncates or pads, or adds no text."""
+    """Count the special tokens that a Rust tokenizer adds before and after a text; ``None`` if it truncates, pads, or drops the text."""
     if backend.truncation is not None or backend.padding is not None:
         return None
     mask = backend.encode("a").special_tokens_mask

@@ -182,7 +182,7 @@ class _Layer(nn.Module):
 
 
 class _Namespace(nn.Module):
-    """Module that groups parameters under transformers' names; used from outside."""
+    """Module that groups parameters under transformers' names and has no forward pass."""
 
 
 class Bert(InferenceBackbone):

@@ -22,7 +22,7 @@ PRECISIONS = ("float32", "bfloat16", "int8", "auto")
 
 
 def resolve_device(name: str = "auto") -> torch.device:
-    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU. Outside ZeroGPU slices it is always the CPU."""
+    """Return the device ``name``; ``auto`` is CUDA, else Apple's GPU, else the CPU; outside ZeroGPU slices, always the CPU."""
     if name == "auto":
         if gpu_name():
             return torch.device("cpu")  # a GPU is available within slices only
@@ -68,7 +68,7 @@ def resolve_precision(name: str, device: torch.device) -> str:
 def token_budget(device: torch.device) -> tuple[int, int]:
     """Return (tokens, rows) of one inference batch.
 
-    On a CPU 512 tokens per thread, whose activations fit into its cache (8,192 take twice as long); on a GPU enough to amortize a launch.
+    On a CPU, 512 tokens per thread, so that activations fit into the cache (8,192 take twice as long); on a GPU, enough to hide launches.
     """
     if device.type == "cpu":
         return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256

@@ -33,7 +33,7 @@ class Export(ABC):
     def members(self, run: Run, folder: Path) -> Iterator[tuple[str, Path | str | bytes]]:
         """Yield the name within the zip and the content of each file: its path, its text or its bytes.
 
-        The files in the run's ``folder`` were verified before. A run that was evaluated in folds has no held-out rows.
+        The files in the run's ``folder`` have already been verified. A run that was evaluated in folds has no held-out rows.
 
         Raises:
             StudioError: the run lacks the data to export.

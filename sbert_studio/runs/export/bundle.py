@@ -83,8 +83,8 @@ class AdapterExport(Export):
 def verify_script(spec: TrainSpec, model: Path) -> str | None:
     """Return a script that recomputes the scores of a run, whose model is in the folder ``model``, with sentence-transformers only.
 
-    ``None`` if sentence-transformers cannot load the model, such as one with an MLP head or a GRU, or computes other token vectors than
-    those that a poly-encoder attends over.
+    ``None`` if sentence-transformers cannot load the model, such as one with an MLP head or a GRU, or if its token vectors
+    differ from those that a poly-encoder attends over.
     """
     if spec.architecture == "siamese":
         return render("verify_siamese.py.j2") if is_sentence_transformers_folder(model) else None

@@ -97,7 +97,7 @@ class SearchResult(JsonResult):
     """Hits, best first.
 
     Attributes:
-        similarity_fn_name: the model's measure, of which the semantic scores are.
+        similarity_fn_name: the model's similarity function, which the semantic scores are computed with.
     """
 
     hits: tuple[TextHit, ...]
@@ -211,7 +211,7 @@ class MapView(JsonResult):
 
     @property
     def names(self) -> dict[int, str]:
-        """The label of each topic that texts have, and of -1 if there are outliers."""
+        """Labels by topic id, for topics with at least one text; outliers have the id -1."""
         used = set(self.ids.tolist())
         return {topic.id: topic.label for topic in self.topics if topic.id in used} | ({-1: NO_CLUSTER} if -1 in used else {})
 
@@ -302,7 +302,7 @@ class Duplicates:
             column: column of categories.
 
         Raises:
-            StudioError: the threshold is below that of the tree or above 1, or there is no such rule or column.
+            StudioError: the threshold is below that of the tree or above 1, or the rule or column does not exist.
         """
         corpus = self.corpus
         if column is not None and column not in corpus.fields:

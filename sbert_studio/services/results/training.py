@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingForecast:
-    """Estimate for a planned run: its settings and reasons, time and memory, the use of its rows, and their parts by a column, by file."""
+    """Estimate for a planned run: settings with reasons, time and memory, and the use and the split of each file's rows."""
 
     spec: TrainSpec
     reasons: tuple[str, ...]

@@ -27,7 +27,7 @@ _FILE = "file:"
 
 
 def sample_for_map(corpus: Corpus) -> tuple[Corpus, tuple[int, ...] | None]:
-    """Return a corpus that a browser can draw: all of it and ``None``, or an evenly spaced sample and its row numbers."""
+    """Return the corpus and ``None`` if a browser can draw all of it, else an evenly spaced sample and its row numbers."""
     total = len(corpus.texts)
     if total <= MAX_POINTS:
         return corpus, None

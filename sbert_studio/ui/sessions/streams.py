@@ -74,7 +74,7 @@ class Streams(LRUCache):  # type: ignore[misc]
             await self._clean(event_id=event_id)
 
     async def remove_from_queue(self, event_id: str) -> None:
-        """Cancel a call at the client's request, like the queue, and stop its task."""
+        """Cancel a call at the client's request, as Gradio's queue does, and stop its task."""
         TASKS.stop_event(event_id, also_later=event_id in self._queue.event_ids_to_events)
         await self._remove(event_id)
 

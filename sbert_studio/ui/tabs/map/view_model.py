@@ -151,7 +151,7 @@ def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
 
 
 def remaining_rows(rows: object, drawn: DrawnMap) -> list[int]:
-    """Return the valid ones of ``rows``, which come from the browser: distinct rows of the map that are not removed."""
+    """Return the valid rows among ``rows``, which come from the browser: distinct rows of the map that are not removed."""
     return [row for row in valid_rows(rows, len(drawn.corpus)) if not drawn.edits.now.removed[row]]
 
 

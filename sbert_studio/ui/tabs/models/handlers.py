@@ -164,7 +164,7 @@ def resume_run(page: Page, owner: object, chosen: str, runs_version: int) -> Cha
 
 
 def ask_name(page: Page, owner: object, chosen: str) -> tuple[Update, Update]:
-    """Return the Rename button, hidden, and the text box for the new name with the present one."""
+    """Return the Rename button, hidden, and a text box that contains the current name."""
     name = next((run.name for run in _runs(page, owner) if run.id == chosen), "")
     return props(visible=False), props(visible=True, value=name)
 
