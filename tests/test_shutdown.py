@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from processes import command_line, started
-from tiny_studio import WORDS, studio_at, write_pairs
+from tiny_studio import WORDS
 from waiting import wait_until
 
 from sbert_studio import shutdown as module
@@ -142,17 +142,3 @@ def test_a_long_encoding_ends_soon_and_leaves_nothing(tmp_path: Path, tiny_model
         child.send(signal.SIGINT)
         assert child.wait(60) == 130, child.err.read_text()
     assert not out.exists() and not list(tmp_path.glob(".part-*"))
-
-
-@pytest.mark.process
-@pytest.mark.slow
-def test_a_training_that_is_terminated_keeps_what_it_has_learned(tmp_path: Path, tiny_model: Path, home: Path) -> None:
-    pairs = write_pairs(tmp_path / "pairs.csv")
-    quick = ["--loss", "cosine", "--epochs", "900", "--batch-size", "8", "--set", "judge=split", "--model", str(tiny_model)]
-    with command_line(tmp_path, "train", pairs, *quick) as child:
-        wait_until(lambda: "base model" in child.err.read_text(), 60)
-        child.send(signal.SIGTERM)
-        assert child.wait(60) == 0, child.err.read_text()
-    with studio_at(home, tiny_model) as studio:
-        (left,) = studio.fine_tune.list_runs()
-        assert left.status == "stopped" and left.model_path is not None

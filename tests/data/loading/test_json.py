@@ -16,58 +16,24 @@ from sbert_studio.data.loading.json import parse_elements
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import translate
 
-FLAG = [{"query": "q1", "pos": ["p1", "p2"], "neg": ["n1", "n2"], "pos_scores": [0.9, 0.8]}, {"query": "q2", "pos": ["p3"], "neg": ["n3"]}]
 Rows = list[list[str]]
-
-LINES: dict[str, tuple[list[Any], tuple[str, ...], Rows, list[int]]] = {
-    "FlagEmbedding": (
-        FLAG, ("query", "pos", "neg", "neg_2"), [["q1", "p1", "n1", "n2"], ["q1", "p2", "n1", "n2"], ["q2", "p3", "n3", ""]], [1, 1, 2],
-    ),
-    "query and pos": ([{"query": "q", "pos": ["a", "b"]}], ("query", "pos"), [["q", "a"], ["q", "b"]], [1, 1]),
-    "set of two": ([{"set": ["a", "b"]}, {"set": ["c", "d"]}], ("text1", "text2"), [["a", "b"], ["c", "d"]], [1, 2]),
-    "set of three": ([{"set": ["a", "b", "c"]}], ("text1", "text2"), [["a", "b"], ["a", "c"]], [1, 1]),
-    "texts and score": ([{"texts": ["a", "b"], "score": 3}], ("text1", "text2", "score"), [["a", "b", "3"]], [1]),
-    "negatives": (
-        [{"anchor": "a", "positive": "p", "negatives": ["x", "y"]}],
-        ("anchor", "positive", "negatives", "negatives_2"), [["a", "p", "x", "y"]], [1],
-    ),
-    "translation": ([{"translation": {"en": "hello", "de": "hallo"}}], ("en", "de"), [["hello", "hallo"]], [1]),
-    "passages": (
-        [{"question": "q", "positive_ctxs": [{"title": "T", "text": "p"}], "hard_negative_ctxs": [{"title": "U", "text": "n"}]}],
-        ("question", "positive_ctxs", "hard_negative_ctxs"), [["q", "p", "n"]], [1],
-    ),
-    "arrays with a header": ([["sentence1", "sentence2"], ["a", "b"]], ("sentence1", "sentence2"), [["a", "b"]], [2]),
-    "lists of one": ([{"text": "a", "label": [1]}, {"text": "b", "label": [0]}], ("text", "label"), [["a", "1"], ["b", "0"]], [1, 2]),
-}  # fmt: skip
+CASES = json.loads(Path(__file__).with_name("json_cases.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("name", CASES["lists"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 def test_lists_are_spread(tmp_path: Path, name: str, suffix: str) -> None:
-    values, columns, rows, lines = LINES[name]
-    table = read(tmp_path, values if suffix == ".jsonl" else json.dumps(values), f"rows{suffix}")
-    assert (table.columns, table.head(99), table.lines.tolist()) == (columns, rows, lines)
+    case = CASES["lists"][name]
+    table = read(tmp_path, case["values"] if suffix == ".jsonl" else json.dumps(case["values"]), f"rows{suffix}")
+    assert (list(table.columns), table.head(99), table.lines.tolist()) == (case["columns"], case["rows"], case["lines"])
 
 
-DOCUMENTS: dict[str, tuple[Any, tuple[str, ...], Rows]] = {
-    "the Hub's viewer": (
-        {"features": [{"name": "a"}], "rows": [{"row_idx": 0, "row": {"a": "x", "b": 1.5}, "truncated_cells": []}], "num_rows_total": 1},
-        ("a", "b"), [["x", "1.5"]],
-    ),
-    "data": ({"version": "1", "data": [{"text": "a"}, {"text": "b"}]}, ("text",), [["a"], ["b"]]),
-    "columns": ({"text": ["a", "b"], "label": ["x", "y"]}, ("text", "label"), [["a", "x"], ["b", "y"]]),
-    "pandas columns": ({"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}, ("text", "n"), [["a", "1"], ["b", "2"]]),
-    "pandas index": ({"0": {"text": "a"}, "1": {"text": "b"}}, ("text",), [["a"], ["b"]]),
-    "pandas split": ({"columns": ["text", "n"], "index": [0], "data": [["a", 1]]}, ("text", "n"), [["a", "1"]]),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", CASES["documents"])
 @pytest.mark.parametrize("indent", [None, 1])
 def test_documents_of_rows_are_found(tmp_path: Path, name: str, indent: int | None) -> None:
-    value, columns, rows = DOCUMENTS[name]
-    table = read(tmp_path, json.dumps(value, indent=indent), "rows.json")
-    assert (table.columns, table.head(99)) == (columns, rows)
+    case = CASES["documents"][name]
+    table = read(tmp_path, json.dumps(case["document"], indent=indent), "rows.json")
+    assert (list(table.columns), table.head(99)) == (case["columns"], case["rows"])
 
 
 def test_json_lines_keep_line_numbers_and_numbers_as_written(tmp_path: Path) -> None:
