@@ -37,7 +37,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit]], k: int = 60) -> li
 
 
 def to_hits(rows: np.ndarray, scores: np.ndarray, k: int | None = None) -> list[Hit]:
-    """Return the ``k`` best of rows and scores, (m,) each, as hits: best first, ties by row."""
+    """Return the ``k`` best of (m,) ``rows`` by (m,) ``scores`` as hits, best first, ties by row."""
     order = np.lexsort((rows, -scores))[:k]
     return [Hit(int(rows[place]), float(scores[place])) for place in order]
 

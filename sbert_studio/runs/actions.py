@@ -55,7 +55,7 @@ def require_action(run: Run, action: Action) -> None:
     """Check that a run offers an action.
 
     Raises:
-        StudioError: it does not in its current state.
+        StudioError: the action is not available in the current state of the run.
     """
     if action not in available_actions(run):
         raise StudioError(_("the run {run_id} is {status}", run_id=run.id, status=run.status), _HINTS[action])

@@ -349,7 +349,7 @@ def require_model_folder(out: Path) -> None:
     """Check that a model can be written to ``out``: a new or empty folder, or one that contains a model.
 
     Raises:
-        StudioError: it cannot.
+        StudioError: ``out`` is anything else.
     """
     folder, hint = out.expanduser().resolve(), "specify a folder that is new, empty or contains a model"
     if folder.is_file():

@@ -189,7 +189,7 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
     """Check that a request given together with a run's id matches the settings of the run.
 
     Raises:
-        StudioError: it does not.
+        StudioError: a setting, a file, the name or the columns differ.
     """
     if request is None:
         return

@@ -264,7 +264,7 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
     """Check that the loss supports a kind of examples.
 
     Raises:
-        StudioError: it does not.
+        StudioError: the loss does not support the kind.
     """
     known = losses_of(spec.architecture)
     if kind not in known[spec.loss].kinds:
