@@ -69,7 +69,8 @@
   const asCsv = (names, rows) => [names, ...rows].map((row) => row.map((cell) => quoted(safe(whole(cell)))).join(",")).join("\r\n") + "\r\n";
   const asLines = (names, rows) => [names, ...rows].map((row) => row.map((cell) => safe(whole(cell)).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n");
   function download(name, text) {
-    const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+    // Without the byte-order mark, Excel garbles all letters that are not ASCII.
+    const url = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
     el("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
   }

@@ -1,4 +1,4 @@
-"""Conversion of values to text cells, and CSV output without live formulas."""
+"""Conversion of values to text cells, and CSV and XLSX output without live formulas."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
 _WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_EXACT_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")  # no leading or trailing zeros, which a number would lose
+_LONGEST_XLSX_CELL = 32_767
 LONGEST_CELL = 1 << 20
 """Maximum number of characters in a cell. Longer cells raise an error with their row, so that one file cannot exhaust memory."""
 
@@ -66,11 +68,12 @@ def safe_cell(text: str) -> str:
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:
     """Write a UTF-8 CSV file (RFC 4180) atomically.
 
-    If ``guarded``, every text and column name is passed through :func:`safe_cell`; use this for files that people open in a spreadsheet.
-    Otherwise cells are written unchanged, so that a program can read them back exactly. Numbers are always written as numbers.
+    If ``guarded``, every text and column name is passed through :func:`safe_cell`, and the file starts with a byte-order mark, without
+    which Excel garbles letters that are not ASCII; use this for files that people open in a spreadsheet. Otherwise cells are written
+    unchanged and without the mark, so that a program can read them back exactly. Numbers are always written as numbers.
     """
     guard = safe_cell if guarded else clean
-    with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as target:
+    with atomic_file(path) as part, part.open("w", encoding="utf-8-sig" if guarded else "utf-8", newline="") as target:
         csv.writer(target).writerow([guard(name) for name in names])
         # Quoting every cell makes quotation marks inside cells unambiguous.
         writer = csv.writer(target, quoting=csv.QUOTE_MINIMAL if guarded else csv.QUOTE_ALL)
@@ -81,6 +84,58 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns of equal length as a CSV file without live formulas; see :func:`write_rows`."""
     write_rows(path, list(columns), zip(*columns.values(), strict=True))
+
+
+def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence[str] = ()) -> None:
+    """Write columns of equal length as an XLSX workbook; ``notes`` are lines of a second sheet.
+
+    Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers if no digit is lost.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Texts")
+    sheet.freeze_panes = "A2"
+    sheet.append([xlsx_cell(sheet, name, is_header=True) for name in columns])
+    for row in zip(*columns.values(), strict=True):
+        sheet.append([xlsx_cell(sheet, _as_number(value)) for value in row])
+    if notes:
+        sheet = book.create_sheet("Notes")  # as in topic reports
+        for note in notes:
+            sheet.append([xlsx_cell(sheet, note)])
+    with atomic_file(path) as part:
+        book.save(part)
+
+
+def xlsx_cell(sheet: Any, value: Any, *, is_header: bool = False) -> Any:
+    """Return a cell of a write-only worksheet; a text is never a formula."""
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Font
+
+    cell = WriteOnlyCell(sheet)
+    set_xlsx_value(cell, value)
+    if is_header:
+        cell.font = Font(bold=True)
+    return cell
+
+
+def set_xlsx_value(cell: Any, value: Any) -> None:
+    """Set the value of an openpyxl cell such that a text is never a formula, also after it was edited."""
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if isinstance(value, str):
+        cell.value = ILLEGAL_CHARACTERS_RE.sub("", clean(value))[:_LONGEST_XLSX_CELL]
+        cell.data_type = "s"  # otherwise a text that starts with = would be a formula
+        cell.quotePrefix = safe_cell(value) != value  # and would become one when the cell is edited
+    else:
+        cell.value = value
+
+
+def _as_number(value: Any) -> Any:
+    """Return the number that a text is, if it is written as a spreadsheet writes it; otherwise the value."""
+    if isinstance(value, str) and len(value) <= 15 and _EXACT_NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
+    return value if isinstance(value, (int, float)) else cell_text(value)
 
 
 def markdown_cell(text: str) -> str:

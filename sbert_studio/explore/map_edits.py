@@ -15,7 +15,7 @@ from ..i18n import _
 
 MAX_EDITS = 1000
 MAX_NAME_LENGTH = 80
-NO_CLUSTER = "no cluster"
+NO_CLUSTER = "outliers"
 """Name for texts without a cluster."""
 # Control characters (C0, C1), bidirectional embeddings, overrides and isolates, and lone surrogates.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..data.cells import clean, safe_cell
+from ..data.cells import clean, set_xlsx_value
 from ..errors import StudioError
 from ..i18n import _
 from ..workspace import atomic_file
@@ -116,20 +116,14 @@ class _Sheet:
 
     def append(self, values: Sequence[object], *, is_header: bool = False, fills: Sequence[float] = ()) -> None:
         """Write a row; ``fills`` are the color strengths of its last cells."""
-        from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
         from openpyxl.styles import Font, PatternFill
 
         self._row += 1
         for column, value in enumerate(values, 1):
             cell = self._sheet.cell(self._row, column)
-            if isinstance(value, str):
-                cell.value = ILLEGAL_CHARACTERS_RE.sub("", clean(value))[:32_767]
-                cell.data_type = "s"  # otherwise a text that starts with = would be a formula
-                cell.quotePrefix = safe_cell(value) != value  # and would become one when the cell is edited
-            else:
-                cell.value = value
-                if isinstance(value, float):
-                    cell.number_format = "0.0"
+            set_xlsx_value(cell, value)
+            if isinstance(value, float):
+                cell.number_format = "0.0"
             if is_header:
                 cell.font = Font(bold=True)
         for column, strength in enumerate(fills, len(values) - len(fills) + 1):

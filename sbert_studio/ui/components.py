@@ -88,13 +88,23 @@ def cancel_button(task: str) -> gr.Button:
 
 
 def download_button(
-    label: str, write: Callable[..., Path | None], inputs: list[gr.components.Component], *, elem_id: str, visible: bool = True
+    label: str,
+    write: Callable[..., Path | None],
+    inputs: list[gr.components.Component],
+    *,
+    elem_id: str,
+    visible: bool = True,
+    js: str | None = None,
 ) -> gr.Button:
-    """Draw a button that writes a file and downloads it with the same click; ``write`` returns the file's path."""
+    """Draw a button that writes a file and downloads it with the same click; ``write`` returns the file's path.
+
+    Args:
+        js: JavaScript function that takes the values of the inputs and returns those that are sent.
+    """
     button = gr.Button(label, elem_id=elem_id, visible=visible)
     # Gradio shows a "hidden" component when the enclosing row is shown a second time; the class keeps it hidden.
     link = gr.DownloadButton(visible="hidden", elem_id=f"{elem_id}-file", elem_classes=["sb-file"])
-    written = button.click(handle_errors(write, stop=True), inputs, link, api_visibility="private")
+    written = button.click(handle_errors(write, stop=True), inputs, link, api_visibility="private", js=js)
     written.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
     return button
 

@@ -24,7 +24,7 @@ SCRIPTS = (
     *(f"changes/{name}.js" for name in ("morph", "changed")),
     *(f"map/drawing/{name}.js" for name in ("colours", "camera", "spatial", "marks", "points", "density", "labels", "overlay")),
     *(f"map/drawing/{name}.js" for name in ("picking", "picture")),
-    *(f"map/{name}.js" for name in ("gestures", "legend", "find", "side", "scene", "page")),
+    *(f"map/{name}.js" for name in ("columns", "paint", "filters", "gestures", "legend", "panel", "find", "side", "scene", "page")),
 )
 # Before all other scripts, including Gradio's, which read the browser's storage.
 _FIRST = ("storage.js",)

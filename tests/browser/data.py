@@ -77,3 +77,22 @@ def topics_csv(topics: int = 12, texts: int = 14) -> str:
             rows.append((f"{chosen} {words[number % 4]}", teams[topic % 2], f"2024-{1 + number % 12:02d}-15"))
     rows += [(text, "", "") for text in ("qxz 77 vvv", "??? !!! 0x1f", "zzyzx plugh xyzzy", "lorem ipsum dolor")]
     return csv_text(("message", "team", "sent"), dict.fromkeys(rows))
+
+
+def table_rows(rows: int = 240) -> list[dict[str, str]]:
+    """Texts of six topics with a column of each kind: price (a number, some blank), sent (date), team (category), tags (list), urgent
+    (boolean). The cells of any two columns are nearly independent."""
+    draw, topics = random.Random(8), [_NOUNS.split()[4 * topic : 4 * topic + 4] for topic in range(6)]
+    teams = ["north"] * 6 + ["south"] * 4 + [f"office {letter}" for letter in "abcdefghijklm"]
+    made: dict[str, dict[str, str]] = {}
+    while len(made) < rows:
+        text = " ".join([*draw.choices(topics[len(made) % 6], k=3), draw.choice(WORDS)])
+        made[text] = {
+            "message": text,
+            "price": "" if draw.random() < 0.15 else f"{draw.gammavariate(2, 20):.2f}",
+            "sent": "" if draw.random() < 0.05 else f"2024-{draw.randint(1, 12):02d}-{draw.randint(1, 28):02d}",
+            "team": draw.choice(teams),
+            "tags": "; ".join(draw.sample(["late", "lost", "damaged", "refund"], draw.randint(0, 3))),
+            "urgent": draw.choice(["yes", "no", "no"]),
+        }
+    return list(made.values())

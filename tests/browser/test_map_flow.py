@@ -89,9 +89,7 @@ def label_what_was_found_by_words(app: App) -> None:
     scene.find("bread")
     scene.expect_list("16 with “bread”", 16)
     app.map.label_list("Baking")
-    expect(scene.drawing).to_have_attribute("data-by", "label")
-    expect(scene.legend).to_contain_text("Baking")
-    expect(scene.legend).to_contain_text("no label yet")
+    expect(scene.drawing).to_have_attribute("data-by", "Clusters")
 
 
 def remove_what_was_found_by_meaning(app: App) -> None:
@@ -112,7 +110,8 @@ def save_the_list_and_the_picture(app: App) -> None:
     scene, page = app.map.scene, app.page
     app.map.label("Baking").click()
     scene.expect_list("Baking · 16", 16)
-    _, rows = app.download_rows(scene.list.get_by_role("button", name="Download these"))
+    scene.list.get_by_text("Actions", exact=True).click()
+    _, rows = app.download_rows(scene.list.get_by_role("button", name="Download CSV"))
     assert len(rows) == 16
     assert {(row["label"], row["topic"]) for row in rows} == {("Baking", "bread")}
     name, picture = app.download(page.locator("#map-png"))
@@ -192,17 +191,19 @@ def keep_names_apart(app: App) -> None:
 
 def rename_and_split_a_cluster(app: App) -> None:
     scene, page = app.map.scene, app.page
+    scene.open_part("Legend")
     scene.colour_by("Clusters")
     expect(scene.drawing).to_have_attribute("data-by", "Clusters")
     clusters = scene.legend.locator("li").count()
     scene.legend.get_by_role("button").first.click()
-    page.click("text=This cluster")
+    open_actions = scene.list.get_by_text("Actions", exact=True)
+    open_actions.click()
     name = page.get_by_label("Name of the cluster")
     name.fill(MARKED)
     name.press("Enter")
     expect(scene.title).to_contain_text(MARKED)
     expect(scene.legend).to_contain_text(MARKED)
-    page.click("text=This cluster")
+    open_actions.click()
     page.get_by_role("button", name="Split in two").click()
     expect(scene.legend.locator("li")).to_have_count(clusters + 1)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl import load_workbook
 
-from sbert_studio.data.cells import cell_text
+from sbert_studio.data.cells import cell_text, write_xlsx
 from sbert_studio.data.loading.table import read_table, safe_cell, table_from_columns, write_csv
 
 CELLS = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30) | st.sampled_from(
@@ -42,8 +45,31 @@ def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
 def test_column_names_are_made_safe_and_numbers_stay_numbers(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     write_csv(path, {"=HYPERLINK(1)": ["=1+1", "b"], "score": [-0.25, 3]})
-    with path.open(encoding="utf-8", newline="") as source:
+    assert path.read_bytes().startswith(codecs.BOM_UTF8), "Excel needs the mark to read other letters than ASCII"
+    with path.open(encoding="utf-8-sig", newline="") as source:
         assert list(csv.reader(source)) == [["'=HYPERLINK(1)", "score"], ["'=1+1", "-0.25"], ["b", "3"]]
+
+
+def test_workbooks_keep_names_and_digits_and_hold_no_formula(tmp_path: Path) -> None:
+    path = tmp_path / "out.xlsx"
+    columns = {
+        "=HYPERLINK(1)": ["=1+1", "@x", "日本語"],
+        "price": ["12.5", "", "-3"],
+        "code": ["007", "1.50", "12345678901234567890"],
+        "x": [0.25, 2.0, 3.0],
+    }
+    write_xlsx(path, columns, notes=["=2", "2 of 3 texts"])
+    book = load_workbook(path)
+    rows = list(book["Texts"].iter_rows())
+    assert [[cell.value for cell in row] for row in rows] == [
+        ["=HYPERLINK(1)", "price", "code", "x"],
+        ["=1+1", 12.5, "007", 0.25],
+        ["@x", None, "1.50", 2],
+        ["日本語", -3, "12345678901234567890", 3],
+    ]
+    assert {cell.data_type for row in rows for cell in row if isinstance(cell.value, str)} == {"s"}, "no formulas"
+    assert rows[1][0].quotePrefix and [cell.value for cell in book["Notes"]["A"]] == ["=2", "2 of 3 texts"]
+    assert pd.read_excel(path)["x"].tolist() == columns["x"]
 
 
 def test_columns_of_unequal_length_are_refused_and_leave_no_file(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_each_step_makes_a_new_whole_and_undo_leads_back() -> None:
         seen.append(seen[-1].then(step))
     assert start.now.labels == ("",) * 6 and not start.now.removed.any() and start.now.names[0] == "cards"
     assert seen[-1].now.labels == ("urgent", "", "", "later", "", "")
-    assert seen[-1].now.clusters() == [(0, "bank cards", 4), (-1, "no cluster", 1)]
+    assert seen[-1].now.clusters() == [(0, "bank cards", 4), (-1, "outliers", 1)]
     back = seen[-1]
     for before in reversed(seen[:-1]):
         back = back.undo()
@@ -59,7 +59,7 @@ def test_labels_tell_their_rows_that_are_left() -> None:
 
 def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
     edits = begun().then(SplitEdit(0, ((0, 2), (1,)), ("bread", "cards")))
-    assert edits.now.clusters() == [(0, "bread (2)", 2), (1, "bread", 2), (2, "cards", 1), (-1, "no cluster", 1)]
+    assert edits.now.clusters() == [(0, "bread (2)", 2), (1, "bread", 2), (2, "cards", 1), (-1, "outliers", 1)]
     assert edits.now.ids.tolist() == [0, 2, 0, 1, 1, -1]
     assert IDS.tolist() == [0, 0, 0, 1, 1, -1]
 

@@ -199,7 +199,7 @@ def test_edits_of_the_map_are_in_the_report(view: MapView, corpus: Corpus) -> No
         history = history.then(step)
     edited, left = apply_map_state(view, corpus, history.now, history.start.ids)
     report = make_topic_report(edited, left)
-    assert report.points == N - 2 and {report.label(topic) for topic in report.order} == {"renamed", "first", "second", "two", "no cluster"}
+    assert report.points == N - 2 and {report.label(topic) for topic in report.order} == {"renamed", "first", "second", "two", "outliers"}
     assert {report.label(topic): report.broad(topic) for topic in report.order if topic >= 0} == {
         "renamed": "odd",
         "first": "even",

@@ -9,7 +9,7 @@ import numpy as np
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
-from sbert_studio.ui.map_value import group_by_column, group_by_label, map_value, write_map
+from sbert_studio.ui.map_value import map_value, write_map
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
 NAMES = {0: HOSTILE, 1: "b"}
@@ -27,7 +27,7 @@ def decoded(text: str, kind: str) -> np.ndarray:
 def test_the_map_sends_coordinates_and_groups_but_no_text_of_the_corpus() -> None:
     value = map_value(view(dims=3), {"topic": ["secret"] * 6}, key="k")
     assert decoded(value["points"], "<f4").reshape(6, 3).tolist() == view(dims=3).points.tolist()
-    assert decoded(value["groups"], "<i4").tolist() == decoded(value["clusters"], "<i4").tolist() == [0, 0, 1, 1, -1, 0]
+    assert decoded(value["clusters"], "<i4").tolist() == [0, 0, 1, 1, -1, 0]
     assert value["colours"] == ["Clusters", "topic"] and value["by"] == "Clusters"
     assert "secret" not in json.dumps(value)
 
@@ -49,47 +49,7 @@ def test_removed_texts_are_hidden_and_count_for_nothing() -> None:
         view(), {"topic": list("aabbcc")}, color="topic", edits=EditHistory.create(view().ids, NAMES).then(RemoveEdit((0, 1, 5)))
     )
     assert decoded(value["hidden"], "u1").tolist() == [1, 1, 0, 0, 0, 1]
-    assert [(name["label"], name["size"]) for name in value["names"]] == [("b", 2), ("c", 1)]
     assert [(name["id"], name["size"]) for name in value["cluster_names"]] == [(1, 2), (-1, 1)]
-
-
-def test_a_column_of_few_values_becomes_groups_by_frequency() -> None:
-    value = group_by_column(["b", "a", "b", "", "b", "a"])
-    assert [(name["label"], name["size"]) for name in value["names"]] == [("b", 3), ("a", 2), ("(blank)", 1)]
-    assert decoded(value["groups"], "<i4").tolist() == [0, 1, 0, 2, 0, 1]
-    assert "hue" not in value["names"][0]
-
-
-def test_hundreds_of_categories_keep_their_names_and_get_hues() -> None:
-    cells = [f"category {n % 150}" for n in range(1500)]
-    points = np.random.default_rng(0).normal(size=(1500, 2)).astype(np.float32)
-    value = group_by_column(cells, points)
-    assert len(value["names"]) == 150 and all(0 <= name["hue"] < name["hues"] <= 12 for name in value["names"])
-    labels = {name["id"]: name["label"] for name in value["names"]}
-    assert [labels[group] for group in decoded(value["groups"], "<i4").tolist()] == cells
-    assert [name["hue"] for name in value["names"]] == sorted(name["hue"] for name in value["names"])
-
-
-def test_a_column_in_which_hardly_two_cells_are_the_same_takes_the_rare_together() -> None:
-    cells = [f"v{n}" for n in range(90)]
-    value = group_by_column(cells, np.zeros((90, 2), np.float32))
-    assert value["names"][-1] == {"id": -1, "label": "everything else", "size": 71}
-    assert sum(name["size"] for name in value["names"]) == 90
-
-
-def test_a_column_of_numbers_becomes_shades_and_a_blank_is_none() -> None:
-    cells = [str(n / 4) for n in range(30)]
-    value = group_by_column([*cells, ""])
-    assert decoded(value["shades"], "<f4")[:30].tolist() == [n / 4 for n in range(30)] and np.isnan(decoded(value["shades"], "<f4")[30])
-    assert (value["low"], value["high"]) == (0, 7.25)
-    assert group_by_column(["1", "2", "3"] * 10)["shades"] is None
-    assert group_by_column([*cells, "nan"])["shades"] is None
-
-
-def test_texts_without_a_label_belong_to_no_group() -> None:
-    value = group_by_label(["", "x", "y", "x"], np.array([True, True, True, False]))
-    assert [(name["label"], name["size"]) for name in value["names"]] == [("x", 1), ("y", 1), ("no label yet", 1)]
-    assert decoded(value["groups"], "<i4").tolist() == [-1, 0, 1, 0]
 
 
 def test_the_exported_map_holds_every_text_as_data_and_none_as_markup(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@
   document.querySelector("h1").textContent = data.title;
   document.title = data.title;
   const [points, dims] = [new Float32Array(Uint8Array.from(atob(data.map.points), (one) => one.charCodeAt(0)).buffer), data.map.dims];
-  const clusters = { groups: data.map.groups, names: data.map.names, shades: data.map.shades };
+  const clusters = new Int32Array(Uint8Array.from(atob(data.map.clusters), (one) => one.charCodeAt(0)).buffer), names = new Map(data.map.cluster_names.map((one) => [one.id, one]));
+  const columns = new Map(Object.entries(data.columns).map(([name, one]) => [name, SB.mapping.column(one)]));
   const removed = data.map.hidden ? atob(data.map.hidden) : "";
 
   // The file holds no model: what lies nearest on the map stands for what is nearest in meaning.
@@ -16,11 +17,22 @@
     const others = Array.from({ length: data.map.n }, (_, other) => [far(other), other]).filter(([, other]) => other !== row && removed.charCodeAt(other) !== 1);
     return { rows: others.sort((a, b) => a[0] - b[0]).slice(0, 12).map(([, other]) => other), title: "Nearest on the map" };
   }
+  // The values of the columns that are chosen beside the texts: [column, text, a word of the page's own].
+  function cellsOf(row) {
+    return SB.mapping.shownColumns(data.map.colours).map((name) => {
+      const found = columns.get(name);
+      if (!found) { const one = names.get(clusters[row]); return [name, one ? one.label : "", !one || one.id < 0]; }
+      if (found.numbers) return [name, Number.isNaN(found.numbers[row]) ? "" : SB.mapping.write(found, found.numbers[row]), false];
+      const labels = [];
+      SB.mapping.each(found, row, (code) => labels.push(found.labels[code] ?? ""));
+      return [name, labels.join(", "), false];
+    }).filter(([, words]) => words);
+  }
   const scene = SB.scene(document.getElementById("map"), {
-    textOf: (row) => data.texts[row],
-    items: (rows) => rows.map((row) => ({ row, line: data.lines[row] ?? row + 1, text: data.texts[row], value: "" })),
+    textOf: (row) => data.texts[row], cellsOf,
+    items: (rows) => rows.map((row) => ({ row, line: data.lines[row] ?? row + 1, text: data.texts[row], cells: cellsOf(row) })),
     near: async (row) => near(row),
-    colour: (name) => scene.draw({ ...data.map, ...(data.colourings[name] || clusters), by: name }),
+    column: async (name) => data.columns[name],
     actions: () => [], forms: () => [],
   });
   SB.map = { spot: (row) => scene.spot(row) };

@@ -1,7 +1,7 @@
 // The map on the page: texts and lists come from Python, what is done to the map goes there.
 (() => {
   "use strict";
-  const { views, select, el, grouped, mapping } = window.SB;
+  const { views, select, el, mapping } = window.SB;
   const KEPT = 20000;  // texts that the page remembers
 
   function save(name, blob) {
@@ -15,57 +15,45 @@
   views.map = (root, host) => {
     const blank = el("div", { class: "sb-empty sb-map-empty" });
     const frame = el("div", { class: "sb-map" });
-    let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null;
+    let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null, edits = 0;
     root.replaceChildren(blank, frame);
     const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The map is no longer loaded. Draw it again." }; } };
+    const shownColumns = () => mapping.shownColumns(value.colours);
     const edit = (what) => select(host, "edit", what);
 
     // Texts come as they are looked at, those around the pointer together.
     async function want(rows) {
       const key = value.key, missing = rows.filter((row) => !texts.has(row));
-      const found = missing.length ? await ask("map_texts", { rows: missing }) : [];
+      const found = missing.length ? await ask("map_texts", { rows: missing, columns: shownColumns() }) : [];
       if (value.key !== key || found.error) return;
       if (texts.size > KEPT) texts.clear();
-      for (const [row, text] of found) texts.set(row, text);
+      for (const one of found) texts.set(one.row, one);
     }
 
-    async function download(rows) {
-      const found = await ask("map_csv", { rows });
-      if (!found.error) save(found.name, new Blob([found.csv], { type: "text/csv" }));
+    const TYPES = { csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
+    async function download(rows, format) {
+      const found = await ask("map_file", { rows, format });
+      if (!found.error) save(found.name, new Blob([Uint8Array.from(atob(found.data), (one) => one.charCodeAt(0))], { type: TYPES[format] }));
     }
 
     // What can be done with a list; a neighbour list counts its text too.
     const actions = (list) => [
-      { words: "Download these", why: "Download these rows as CSV", act: () => download(list.rows) },
       { words: "Search here", why: "Search only these texts", act: () => select(host, "here", list.rows) },
       { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", list.rows) },
+      { words: "Download CSV", why: "Download these rows as CSV", act: () => download(list.rows, "csv") },
+      { words: "Download XLSX", why: "Download these rows as an Excel workbook", act: () => download(list.rows, "xlsx") },
       { words: "Remove these", why: "Remove these texts from the map and the corpus; Undo restores them", act: () => edit({ do: "remove", rows: list.rows }) },
     ];
 
+    const label = (list) => mapping.ask("Label these", "Label", (name) => edit({ do: "label", rows: list.rows, name }));
     function forms(list) {
-      const made = [mapping.ask("Label these: type a name, press Enter", "Label", (name) => edit({ do: "label", rows: list.rows, name }))];
-      if (list.cluster !== undefined) {
-        const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
-        const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
-          el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id, translate: "no" }, one.label)));
-        made.push(el("details", { class: "sb-map-cluster" }, el("summary", {}, "This cluster"),
-          mapping.ask("Name of the cluster", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
-          el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two"))));
-      }
-      return made;
-    }
-
-    // What was done so far: labels to list again, and the way back.
-    function marks(place, next) {
-      place.hidden = !next.edits.length && !next.labels.length;
-      const labels = next.labels.map((label) => el("button", { type: "button", class: "sb-map-label", title: "List these texts", on: { click: () => drawing.open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: label.rows }) } },
-        el("span", { translate: "no" }, label.label), el("b", {}, grouped(label.size))));
-      place.replaceChildren(
-        el("div", { class: "sb-map-list-head" }, el("strong", {}, next.labels.length ? "Your labels" : "Changed"),
-          next.labels.length ? el("button", { type: "button", class: "sb-small-button sb-map-teach", title: "Open Fine-tune with the labelled texts", on: { click: () => select(host, "teach", 0) } }, "Fine-tune on these") : null,
-          el("button", { type: "button", class: "sb-small-button", title: next.edits.at(-1) || "", on: { click: () => edit({ do: "undo" }) } }, "Undo")),
-        el("div", { class: "sb-map-labels" }, labels),
-        el("p", { class: "sb-dim", role: "status" }, next.edits.at(-1) || ""));
+      if (list.cluster === undefined) return [];
+      const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
+      const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
+        el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id, translate: "no" }, one.label)));
+      return [el("div", { class: "sb-map-cluster" }, el("p", { class: "sb-dim" }, "This cluster"),
+        mapping.ask("Name of the cluster", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
+        el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two")))];
     }
 
     return (next) => {
@@ -77,21 +65,23 @@
         return;
       }
       drawing = drawing || window.SB.scene(frame, {
-        textOf: (row) => texts.get(row), want,
+        textOf: (row) => texts.get(row)?.text, cellsOf: (row) => texts.get(row)?.cells || [], want,
         items: async (rows) => {
-          const found = await ask("map_rows", { rows });
+          const found = await ask("map_rows", { rows, columns: shownColumns() });
           if (found.error) return [];
-          for (const one of found) texts.set(one.row, one.text);
+          for (const one of found) texts.set(one.row, one);
           return found;
         },
+        chosen: () => { texts = new Map(); },
+        column: (name) => ask("map_column", { name }),
         words: async (query) => { const found = await ask("map_words", { query }); return found.error ? [] : found; },
         near: (row) => ask("map_near", { row }),
         meaning: (query) => ask("map_find", { query }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
-        actions, forms, marks, assign: () => edit({ do: "assign" }),
-        thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a) ?? "", texts.get(b) ?? ""),
+        actions, label, forms, assign: () => edit({ do: "assign" }), undo: () => edit({ do: "undo" }), teach: () => select(host, "teach", 0),
+        thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a)?.text ?? "", texts.get(b)?.text ?? ""),
       });
-      window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
+      window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), filter: () => JSON.stringify(drawing.filter()), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
       if (next.key !== told) {
         told = next.key;
         texts = new Map();
@@ -100,6 +90,8 @@
         if (next.made && next.made.corpus !== of) document.querySelector("#map-settings .label-wrap.open")?.click();
         of = next.made && next.made.corpus;
       }
+      else if (next.edits.length || edits) texts = new Map();  // topics and labels are among the columns
+      edits = next.edits.length;
       drawing.draw(next);
       if (next.show && next.show.nonce !== shown) {
         shown = next.show.nonce;

@@ -1,35 +1,22 @@
 // The map itself, with no Gradio in it: the page and the exported file both use it.
-// value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int32 (n), cluster_names: [name],
-//         by, colours: [columns], groups: base64 int32 (n), names: [{id, label, size, hue?, hues?, shade?}], shades: base64 float32 | null}
+// value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int32 (n),
+//         cluster_names: [{id, label, size, hue?, hues?, shade?}], by, colours: [columns, clusters first], labels: [{label, size, rows}]}
 // rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
 // What draws points (marks.js) and hits them (picking.js) is given an index of their places (spatial.js), made once for a layout, and two arrays
-// that may change at any time: hidden, Uint8Array (n), 1: neither drawn nor hit; and paint, {index: Uint16Array (n) of places in a palette, …}.
+// that may change at any time; it knows nothing of columns and filters:
+//   hidden: Uint8Array (n), 1: removed or filtered out, thus neither drawn nor hit;
+//   paint: {index: Uint16Array (n) of places in the palette, palette() → [[r, g, b], …] in the page's light or dark, faint: Set of places that
+//           recede, scale?: so many first places are one scale} (see paint.js).
 (() => {
   "use strict";
-  const { el, token, onTheme, grouped, mapping, t } = window.SB, over = mapping.overlay;
-  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, SHADES = 64;
+  const { el, token, onTheme, grouped, mapping, t } = window.SB, { decode } = mapping, over = mapping.overlay;
+  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, OUTLINED = 3000;
   // Marks that are drawn (see drawing/marks.js): at rest, and while the map moves, where a slow frame asks for fewer and a quick one allows more.
   const AT_REST = 120000, MOVING = [5000, 30000, 60000], SLOW = 27, QUICK = 19, FEWER = 0.75, MORE = 1.05, CLOSED = 1.25;  // a mark's width over that of its cell, so that neighbours close up
 
-  function decode(text, Kind) {
-    const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
-    return new Kind(bytes.buffer);
-  }
-
-  // The colours of a value as marks.js takes them: {index, faint, scale, palette() → [[r, g, b], …] in the page's light or dark}.
-  function painted({ n, names, low, high }, groups, shades) {
-    if (shades) {
-      const wide = high - low || 1;
-      return { index: Uint16Array.from(shades, (value) => Math.max(0, Math.min(SHADES - 1, Math.floor(((value - low) / wide) * SHADES))) || 0), faint: new Set(), scale: SHADES,
-        palette: () => Array.from({ length: SHADES }, (_, i) => mapping.viridis((i + 0.5) / SHADES)) };
-    }
-    const at = new Map(names.map((one, place) => [one.id, place])), index = new Uint16Array(n);
-    for (let row = 0; row < n; row += 1) index[row] = at.get(groups[row]) ?? names.length;
-    return { index, faint: new Set([names.length, ...names.flatMap((one, place) => (one.id < 0 ? [place] : []))]), palette: () => [...names.map(mapping.rgb), mapping.rgb({ id: -1 })] };
-  }
-
-  // hooks: {textOf, want?(rows) → Promise: texts that textOf does not know yet, items, words?(query), near, meaning?, colour(name), actions(list), forms(list), marks(value)?}
+  // hooks: {textOf(row), cellsOf(row) → [[column, text, own]], want?(rows) → Promise: texts that textOf does not know yet, items(rows),
+  //         column(name) → Promise<column as Python sends it, or {error}>, words?(query), near, meaning?, colour?(name): it was chosen,
+  //         chosen?(): other columns are shown, actions(list), label?(list), forms(list), assign?, undo?, teach?}
   function scene(root, hooks) {
     const layer = (name) => el("canvas", { class: `sb-map-${name}`, "aria-hidden": "true" });
     const [below, gpu, above] = [layer("below"), layer("points"), layer("above")];
@@ -39,27 +26,31 @@
     const modes = { pan: el("button", { type: "button" }, "Move"), lasso: el("button", { type: "button", title: "Or drag while holding Shift" }, "Lasso"), select: el("button", { type: "button" }, "Box") };
     const reset = el("button", { type: "button", on: { click: () => { close(); eye.fly(eye.home(), stepped); } } }, "Reset");
     for (const [name, button] of Object.entries(modes)) button.addEventListener("click", () => { mode = name; pressed(); });
-    const marks = el("div", { class: "sb-map-marks", hidden: true }), list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" });
+    const list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" }), filterRoot = el("div", { class: "sb-map-filters" }), panelRoot = el("div", { class: "sb-map-panel" });
+    const heading = el("p", { class: "sb-map-heading-line" }), filtered = el("span", { class: "sb-map-filtered", role: "status", hidden: true });
 
-    let value = null, eye = null, points = null, ids = null, typical = null, groups = null, shades = null, hidden = null, opacity = null, lines = [];
-    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, pictured = new Map(), clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null, paint = null;
+    let value = null, eye = null, points = null, ids = null, typical = null, removed = null, hidden = null, paint = null, colours = [], opacity = null, lines = [];
+    let columns = new Map(), labelColumn = null, offered = null, wanted = 0, edited = "", layout = "", dot = 8;
+    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
       n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
       light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
     });
-    const legend = mapping.legend(legendRoot, { onColour: hooks.colour, onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)), onBroad: (at) => (chosen && chosen.group === `broad-${at}` ? close() : openBroad(at)), onAssign: hooks.assign });
-    const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, forms: hooks.forms, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
-    root.replaceChildren(
+    const legend = mapping.legend(legendRoot, { onColour: (name) => colourBy(name, true), onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)), onBroad: (at) => (chosen && chosen.group === `broad-${at}` ? close() : openBroad(at)), onAssign: hooks.assign });
+    const filters = mapping.filters(filterRoot, { n: () => value.n, removed: () => removed, columns: () => value.colours, column: columnOf, changed: refilter });
+    const panel = mapping.panel(panelRoot, legendRoot, filterRoot, { onFilters: () => value && filters.open(), teach: hooks.teach, undo: hooks.undo,
+      onLabel: (label) => { past = []; open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: byTypicality([...label.rows]) }); } });
+    const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, label: hooks.label, forms: hooks.forms, columns: () => value.colours, cellsChanged: () => { hooks.chosen?.(); if (chosen) open(chosen); }, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
+    root.replaceChildren(heading,
       el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "Drag mode" }, Object.values(modes)), reset,
-        el("div", { class: "sb-map-finder" }, finder.box, finder.how), count),
-      el("div", { class: "sb-map-body" }, el("div", { class: "sb-map-frame" }, plot, tip), el("div", { class: "sb-map-side" }, list, marks, legendRoot)));
+        el("div", { class: "sb-map-finder" }, finder.box, finder.how), filtered, count),
+      el("div", { class: "sb-map-body" }, el("div", { class: "sb-map-frame" }, plot, tip), el("div", { class: "sb-map-side" }, list, panelRoot)));
     if (!gl) plot.append(el("p", { class: "sb-empty" }, "This browser cannot draw the map because WebGL is disabled. The list and the legend work without it."));
     const pressed = () => { for (const [name, button] of Object.entries(modes)) button.setAttribute("aria-pressed", mode === name ? "true" : "false"); plot.dataset.mode = mode; };
     pressed();
 
-    const nameOf = (row) => pictured.get(groups[row]);
-    const tone = (row) => (shades ? mapping.viridis((shades[row] - value.low) / (value.high - value.low || 1)) : mapping.rgb(nameOf(row) || { id: -1 }));
+    const tone = (row) => colours[paint.index[row]];
     const ink = (row) => mapping.css(tone(row));
     const alive = (rows) => rows.filter((row) => !hidden[row]);
     const lit = () => light || (chosen && chosen.kind !== "point" ? chosen.rows : null);
@@ -68,7 +59,8 @@
     // Colours, sizes and the order of drawing, made anew when what is lit or the colouring changes; never while the eye moves.
     function restyle() {
       if (!value) return;
-      detail.restyle({ hidden, paint, colours: paint.palette(), opacity, shining: lit(), glowing: glows() });
+      colours = paint.palette();
+      detail.restyle({ hidden, paint, colours, opacity, shining: lit(), glowing: glows() });
       render();
     }
 
@@ -87,6 +79,7 @@
       gl?.draw(eye, { width, height, dots, ground: mapping.bytes(token("--sb-ground")), base, most: 17, thin: flat ? Math.max(0, Math.min(0.6, Math.log2(Math.max(1, eye.magnified())) / 8)) : 0,
         ...seen, cell, shining: Boolean(shining), glowing: glows(), grow: glows() ? (shining && shining.length > 400 ? 1.2 : 1.7) : 1 });
       root.dataset.level = seen.level === detail.EXACT ? "exact" : String(seen.level);
+      dot = base;
       drawBelow(over.canvas(below, width, height, dots));
       drawAbove(over.canvas(above, width, height, dots));
     }
@@ -118,10 +111,17 @@
         over.links(pen, eye.project(points, chosen.rows[0], m), alive(chosen.rows.slice(1)).map((row) => eye.project(points, row, m)), accent);
         for (const row of chosen.rows.slice(1)) ring(pen, row, 5.5, accent, 1.2);
       }
-      if (gl) names.draw(pen, eye, points, { colourOf: (id) => (!isBroad(id) && value.by === value.colours[0] ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster, broadOf(chosen.cluster)]) : chosen && isBroad(chosen.group) ? new Set([chosen.group, ...topicsOf(chosen.group)]) : null, font: font() });
+      outline(pen, m);
+      if (gl) names.draw(pen, eye, points, { colourOf: (id) => (!isBroad(id) && paint.kind === "clusters" ? mapping.css(mapping.rgb(clustered.get(id))) : null), focus: chosen && chosen.cluster !== undefined ? new Set([chosen.cluster, broadOf(chosen.cluster)]) : chosen && isBroad(chosen.group) ? new Set([chosen.group, ...topicsOf(chosen.group)]) : null, font: font() });
       if (chosen && chosen.kind === "point") ring(pen, chosen.rows[0], 9.5, token("--sb-ink"), 2.4);
       if (preview !== null) ring(pen, preview, 8, accent, 2.4);
       over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
+    }
+
+    // A labelled text has an outline in the colour of its label; while the map moves, a fair part of them have.
+    function outline(pen, m) {
+      const marks = mapping.categories().map(mapping.css), total = value.labels.reduce((sum, label) => sum + label.rows.length, 0), step = moving ? Math.max(1, Math.ceil(total / OUTLINED)) : 1;
+      value.labels.forEach((label, at) => over.rings(pen, label.rows.filter((row, i) => i % step === 0 && !hidden[row]).map((row) => eye.project(points, row, m)), dot / 2 + 2.2, marks[at % marks.length]));
     }
 
     // Names are placed anew once the eye rests; until they are drawn, the map is busy.
@@ -164,18 +164,20 @@
         shape = done ? null : outline;
         if (done) {
           const rows = mapping.within(eye, points, hidden, index, outline);
-          if (rows.length) { past = []; open({ kind: "lasso", title: t`${grouped(rows.length)} selected`, rows }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
+          if (rows.length) { past = []; open({ kind: "lasso", count: (size) => t`${grouped(size)} selected`, rows: byTypicality(rows), ordered: Boolean(typical) }); kept = value.dims === 2 ? outline.map((at) => over.onMap(eye, at)) : null; }
         }
         render();
       },
     });
 
     function showTip(row, x, y) {
-      const name = shades ? null : nameOf(row), cluster = value.by !== value.colours[0] ? clustered.get(ids[row]) : null;
       pointed = row;
       if (hooks.want && hooks.textOf(row) === undefined) hooks.want(around(row)).then(() => { if (!tip.hidden && pointed === row && hooks.textOf(row) !== undefined) showTip(row, x, y); });
-      tip.replaceChildren(el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), name ? el("span", {}, el("i", { style: { background: ink(row) } }), el("span", { translate: name.id < 0 ? null : "no" }, name.label)) : el("span", { translate: "no" }, shades ? `${value.by}: ${shades[row]}` : ""),
-        cluster ? el("span", {}, t`in ${cluster.label}`) : "");
+      // What colours the point is always said, even if it is not among the columns that were chosen.
+      const cells = hooks.cellsOf(row), own = paint.entries.find((one) => one.at === paint.index[row]);
+      const coloured = el("i", { style: { background: ink(row) } }), first = cells.find(([name]) => name === paint.by);
+      tip.replaceChildren(...[el("p", { translate: "no" }, hooks.textOf(row) ?? "…"), first ? null : el("span", {}, coloured, paint.kind === "clusters" ? "" : el("span", { translate: "no" }, `${paint.by}:`), el("span", { translate: own && !own.own ? "no" : null }, own ? own.label : "…")),
+        ...cells.map((cell) => el("span", {}, cell === first ? coloured : null, mapping.cell(cell, value.colours[0])))].filter(Boolean));
       tip.hidden = false;
       const [width, height] = eye.size();
       tip.style.left = `${Math.max(6, Math.min(x + 14, width - tip.offsetWidth - 6))}px`;
@@ -183,10 +185,12 @@
     }
 
     function open(next, flying = false) {
-      chosen = { ...next, rows: alive(next.rows) };
+      const all = next.all || { rows: next.rows, scores: next.scores };  // those that a filter hides come back with it
+      chosen = { ...next, all, rows: alive(all.rows), scores: all.scores?.filter((_, i) => !hidden[all.rows[i]]) };
+      if (chosen.count) chosen.title = chosen.count(chosen.rows.length);
       [kept, preview, light] = [null, null, null];
-      if (next.scores) chosen.scores = next.scores.filter((_, i) => !hidden[next.rows[i]]);
-      legend.draw(value, chosen.group ?? null);
+      drawLegend();
+      panel.fold(true);
       side.show(chosen, past.length ? () => { const before = past.pop(); open(before); } : null);
       restyle();
       if (flying && chosen.rows.length) eye.fly(eye.around(points, chosen.rows), stepped);
@@ -198,11 +202,13 @@
       finder.clear();
       side.clear();
       delete root.dataset.listed;
+      panel.fold(false);
       if (!value) return;
-      legend.draw(value, null);
+      drawLegend();
       restyle();
     }
-    const rowsOf = (array, id) => Array.from(array.keys()).filter((row) => array[row] === id && !hidden[row]);
+    const drawLegend = () => legend.draw(value, paint, hidden, chosen?.group ?? null);
+    const rowsOf = (array, id) => Array.from(array.keys()).filter((row) => array[row] === id && !removed[row]);
     // Topics are listed most typical text first; ties stay in the order of the file.
     const byTypicality = (rows) => (typical ? rows.sort((a, b) => typical[b] - typical[a] || a - b) : rows);
     const isBroad = (id) => typeof id === "string" && id.startsWith("broad-");
@@ -210,19 +216,19 @@
     const broadOf = (cluster) => `broad-${(value.broad || []).findIndex((group) => group.topics.includes(cluster))}`;
     function openGroup(id) {
       past = [];
-      const rows = rowsOf(groups, id), name = pictured.get(id), isCluster = value.by === value.colours[0];
-      open({ kind: "group", group: id, named: id >= 0, title: `${name.label} · ${grouped(rows.length)}`, rows: isCluster ? byTypicality(rows) : rows, ordered: isCluster && id >= 0 && Boolean(typical), ...(isCluster && id >= 0 ? { cluster: id } : {}) });
+      const rows = Array.from(paint.index.keys()).filter((row) => !removed[row] && paint.has(id, row)), isCluster = paint.kind === "clusters", name = paint.entries.find((one) => one.id === id);
+      open({ kind: "group", group: id, named: !name.own, count: (size) => `${name.label} · ${grouped(size)}`, rows: byTypicality(rows), ordered: Boolean(typical), without: paint.by, ...(isCluster && id >= 0 ? { cluster: id } : {}) });
     }
     function openBroad(at) {
       past = [];
-      const members = new Set(value.broad[at].topics), rows = Array.from(ids.keys()).filter((row) => members.has(ids[row]) && !hidden[row]);
-      open({ kind: "group", group: `broad-${at}`, named: true, title: `${value.broad[at].label} · ${grouped(rows.length)}`, rows: byTypicality(rows), ordered: Boolean(typical) });
+      const members = new Set(value.broad[at].topics), rows = Array.from(ids.keys()).filter((row) => members.has(ids[row]) && !removed[row]);
+      open({ kind: "group", group: `broad-${at}`, named: true, count: (size) => `${value.broad[at].label} · ${grouped(size)}`, rows: byTypicality(rows), ordered: Boolean(typical) });
     }
     function openCluster(id) {
-      if (value.by === value.colours[0]) { openGroup(id); return; }
+      if (paint.kind === "clusters") { openGroup(id); return; }
       past = [];
       const rows = byTypicality(rowsOf(ids, id));
-      open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, title: `${clustered.get(id).label} · ${grouped(rows.length)}`, rows });
+      open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, count: (size) => `${clustered.get(id).label} · ${grouped(size)}`, rows, without: value.colours[0] });
     }
     async function openPoint(row) {
       const found = await hooks.near(row);
@@ -242,19 +248,63 @@
       settle();
     }
     new ResizeObserver(resize).observe(plot);
-    onTheme(() => { if (value) { legend.draw(value, chosen?.group ?? null); restyle(); } });
+    onTheme(() => { if (value) { drawLegend(); panel.draw(value); restyle(); } });
+
+    // A column as the page knows it, or null; each is fetched once.
+    async function columnOf(name) {
+      if (name === value.colours[0]) return mapping.clusterColumn(name, ids, value.cluster_names);
+      const key = value.key;
+      if (!columns.has(name)) columns.set(name, hooks.column(name).then((data) => (data.error ? null : mapping.column(data))));
+      const found = await columns.get(name);
+      if (!found && value.key === key) columns.delete(name);  // another try fetches it again
+      return value.key === key ? found : null;
+    }
+    // The colours change once the values are there; until then both map and legend show the earlier ones.
+    async function colourBy(name, byHand = false) {
+      const number = (wanted += 1), found = name === value.colours[0] ? null : await columnOf(name);
+      if (number !== wanted) return;
+      if (byHand) hooks.colour?.(name);
+      paint = found ? mapping.paint(found) : mapping.paintClusters(value.colours[0], ids, value.cluster_names);
+      if (chosen && chosen.group !== undefined) close();
+      restyle();
+      drawLegend();
+      root.dataset.by = paint.by;
+    }
+
+    // The rows that pass all filters are drawn, counted and listed; names follow once the visitor lets go.
+    function refilter(done) {
+      const count = filters.active();
+      let left = 0, all = 0;
+      for (let row = 0; row < value.n; row += 1) {
+        hidden[row] = removed[row] || filters.fails(row) ? 1 : 0;
+        if (!removed[row]) all += 1;
+        if (!hidden[row]) left += 1;
+      }
+      value.gone = value.n - left;
+      filtered.hidden = !count;
+      panel.filtered(count);
+      if (count) filtered.replaceChildren(el("b", {}, t`${grouped(left)} of ${grouped(all)} texts`), el("button", { type: "button", class: "sb-small-button", title: filters.describe(), on: { click: openFiltered } }, "List"), el("button", { type: "button", class: "sb-small-button", on: { click: filters.clear } }, "Clear filters"));
+      root.dataset.passed = String(left);
+      drawLegend();
+      restyle();
+      if (!done) return;
+      names.prepare(value.n, ids, value.cluster_names, hidden, value.broad || []);
+      if (chosen) open(chosen);
+      settle();
+    }
+    function openFiltered() {
+      past = [];
+      open({ kind: "lasso", count: (size) => t`${grouped(size)} texts pass the filters`, rows: byTypicality(Array.from(ids.keys()).filter((row) => !removed[row])), ordered: Boolean(typical) });
+    }
 
     function draw(next) {
       const moved = !value || value.layout_key !== next.layout_key || value.key !== next.key;
       value = next;
       points = decode(next.points, Float32Array);
-      [ids, groups] = [decode(next.clusters, Int32Array), decode(next.groups, Int32Array)];
+      ids = decode(next.clusters, Int32Array);
       typical = next.typical ? decode(next.typical, Uint16Array) : null;
-      shades = next.shades ? decode(next.shades, Float32Array) : null;
-      hidden = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
-      paint = painted(next, groups, shades);
-      value.gone = hidden.reduce((sum, one) => sum + one, 0);
-      pictured = new Map(next.names.map((name) => [name.id, name]));
+      removed = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
+      if (moved || hidden.length !== next.n) hidden = new Uint8Array(next.n);
       clustered = new Map(next.cluster_names.map((name) => [name.id, name]));
       if (moved) {
         [chosen, past, light, kept, preview] = [null, [], null, null, null];
@@ -270,26 +320,45 @@
         detail = mapping.marks(index);
         gl?.place(detail);
       }
-      names.prepare(next.n, ids, next.cluster_names, hidden, next.broad || []);
-      legend.draw(next, null);
-      hooks.marks?.(marks, next);
+      mapping.heading(heading, next.heading);
+      panel.draw(next);
+      recolour(moved);
+      if (chosen && !moved) chosen = chosen.group === undefined && chosen.cluster === undefined ? chosen : { ...chosen, group: undefined, cluster: undefined, kind: "lasso", count: null };
       resize();
-      if (chosen && !moved) open(chosen.group === undefined && chosen.cluster === undefined ? chosen : { ...chosen, group: undefined, cluster: undefined, kind: "lasso" });
-      else restyle();
-      settle();
+      refilter(true);
       root.dataset.drawn = next.layout_key;
-      root.dataset.by = next.by;
+    }
+    // Colours and filters of a new value: columns of the same map are known; labels and topics may have changed.
+    function recolour(moved) {
+      const now = JSON.stringify(value.labels), changed = [];
+      if (moved) { columns = new Map(); changed.push(...value.colours); }
+      else if (now !== edited || labelColumn !== value.label_column) for (const name of [labelColumn, value.label_column]) if (name) { columns.delete(name); changed.push(name); }
+      if (!moved) changed.push(value.colours[0]);
+      filters.draw(value.colours, changed.filter((name) => value.colours.includes(name)), layout !== value.layout_key);
+      [edited, labelColumn, layout] = [now, value.label_column, value.layout_key];
+      // The page may have been sent to another colour, by a link; otherwise the visitor's choice stays.
+      const by = !moved && offered === value.by && value.colours.includes(paint.by) ? paint.by : value.by;
+      offered = value.by;
+      if (moved || by === value.colours[0] || paint.kind === "clusters") { paint = mapping.paintClusters(value.colours[0], ids, value.cluster_names); root.dataset.by = paint.by; }
+      if (by !== value.colours[0]) colourBy(by);
     }
 
     function picture(title) {
       redraw(2);
-      const made = mapping.picture(root, { size: eye.size(), layers: [below, gpu, above], names: shades ? [] : value.names, title });
+      const made = mapping.picture(root, { size: eye.size(), layers: [below, gpu, above], paint, hidden, title, note: filters.active() ? `${filtered.firstChild.textContent}: ${filters.describe()}` : "" });
       render();
       return made;
     }
 
     return {
       draw, open, close, openGroup, openCluster, picture, plot,
+      // What an export contains: null without a filter, otherwise the rows that pass, a bit each, and the filters in words.
+      filter() {
+        if (!value || !filters.active()) return null;
+        const bits = new Uint8Array(Math.ceil(value.n / 8));
+        for (let row = 0; row < value.n; row += 1) if (!filters.fails(row)) bits[row >> 3] |= 1 << (row & 7);
+        return { rows: btoa(Array.from(bits, (byte) => String.fromCharCode(byte)).join("")), words: filters.describe() };
+      },
       spot(row) { const at = eye.project(points, row), box = plot.getBoundingClientRect(); return [box.x + at[0], box.y + at[1]]; },
       // What is drawn now: {level, points: so many visible ones the marks in view stand for}.
       seen(most = AT_REST) {

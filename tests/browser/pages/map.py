@@ -84,6 +84,24 @@ class Scene:
         self.root.get_by_role("button", name="Lasso").click()
         self.drag((4, 4), (-4, 4), (-4, -4), (4, -4), (4, 8))
 
+    def act(self, name: str) -> None:
+        """Choose one of the actions above the list."""
+        self.list.get_by_text("Actions", exact=True).click()
+        self.list.get_by_role("button", name=name).click()
+
+    def open_part(self, name: str) -> None:
+        """Show the legend, the filters or the labels."""
+        self.root.get_by_role("tab", name=name).click()
+
+    def filter(self, column: str) -> Locator:
+        """The filter by a column, opened."""
+        self.open_part("Filters")
+        found = self.root.locator(f".sb-map-filter[data-column={column!r}]")
+        found.evaluate("(box) => { box.open = true; }")
+        return found
+
+    filtered = Part(".sb-map-filtered")  # how many texts pass the filters, and the button that clears them
+
     def find(self, query: str) -> None:
         box = self.root.locator(".sb-map-find")
         box.fill(query)
@@ -120,8 +138,8 @@ class MapTab(Tab):
         expect(self.label(name)).to_be_visible()
 
     def act(self, name: str) -> None:
-        """Press one of the buttons above the list."""
-        self.scene.list.get_by_role("button", name=name).click()
+        """Choose one of the actions above the list."""
+        self.scene.act(name)
 
     topic_count = Part("#map-topics input[type=number]")  # the slider for the number of topics
 

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const { token } = window.SB;
-  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, CROSSED = 25, APART = 16, STEP = 4, NEAR = 1.5;
+  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, APART = 16, STEP = 4, NEAR = 1.5;
 
   // From the edge of a name to what it names: [x, y, x, y], or null where they are so near that no line is drawn.
   function leader(x, y, wide, at) {
@@ -71,9 +71,8 @@
             if (x < 4 || y < 4 || x + wide > width - 4 || y + HEIGHT > height - 4) continue;
             if (taken.some((box) => x < box[0] + box[2] + 6 && box[0] < x + wide + 6 && y < box[1] + HEIGHT + 2 && box[1] < y + HEIGHT + 2)) continue;
             const crowd = under(x, y, wide, HEIGHT) + gap * 0.12, line = leader(x, y, wide, middle.at);
-            const crossed = lines.filter((other) => crosses(other, [x, y, wide])).length + (line ? taken.filter((box) => crosses(line, box)).length : 0);
-            const cost = crowd + CROSSED * crossed;
-            if (!best || cost < best.cost) best = { cost, crowd, line, x, y };
+            if (lines.some((other) => crosses(other, [x, y, wide])) || (line && taken.some((box) => crosses(line, box)))) continue;
+            if (!best || crowd < best.crowd) best = { crowd, line, x, y };
           }
         }
         // Where there is no room, the legend alone names it, until somebody zooms in.
@@ -91,12 +90,13 @@
       pen.textBaseline = "middle";
       pen.lineJoin = "round";
       const shown = placed.map((label) => ({ label, at: eye.project(points, label.row, m) })).filter((one) => one.at);
-      // First the lines, so that no line lies on a name.
-      for (const { label, at } of shown) {
-        const x = at[0] + label.dx, y = at[1] + label.dy;
+      // While the map moves, names keep their places beside their clusters, so that a line may come to cross a name: it is left out until they rest.
+      const boxes = shown.map(({ label, at }) => [at[0] + label.dx, at[1] + label.dy, label.wide]);
+      for (const [place, { label, at }] of shown.entries()) {
+        const [x, y] = boxes[place];
         pen.globalAlpha = focus && !focus.has(label.id) ? 0.3 : 1;
         const line = leader(x, y, label.wide, at);
-        if (line) {
+        if (line && !boxes.some((box, other) => other !== place && crosses(line, box))) {
           const [ex, ey] = line, far = Math.hypot(ex - at[0], ey - at[1]);
           pen.strokeStyle = dim;
           pen.lineWidth = 0.8;

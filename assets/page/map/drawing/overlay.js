@@ -46,6 +46,13 @@
     pen.beginPath(); pen.arc(at[0], at[1], radius, 0, 7); pen.stroke();
   }
 
+  // Many rings of one colour, at [x, y] or null.
+  function rings(pen, places, radius, colour) {
+    pen.beginPath();
+    for (const at of places) if (at) { pen.moveTo(at[0] + radius, at[1]); pen.arc(at[0], at[1], radius, 0, 7); }
+    for (const [wide, ink] of [[3.6, token("--sb-ground")], [1.8, colour]]) { pen.lineWidth = wide; pen.strokeStyle = ink; pen.stroke(); }
+  }
+
   function links(pen, from, targets, colour) {
     pen.strokeStyle = colour;
     pen.lineWidth = 1.4;
@@ -61,5 +68,5 @@
     pen.globalAlpha = 0.07; pen.fill(); pen.globalAlpha = 0.9; pen.stroke(); pen.globalAlpha = 1;
   }
 
-  mapping.overlay = { canvas, onScreen, onMap, contours, ring, links, outline };
+  mapping.overlay = { canvas, onScreen, onMap, contours, ring, rings, links, outline };
 })();

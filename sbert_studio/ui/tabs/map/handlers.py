@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,22 +11,26 @@ from typing import TYPE_CHECKING
 import gradio as gr
 import numpy as np
 
-from ....data.cells import write_csv
+from ....data.cells import write_csv, write_xlsx
+from ....data.row_report import SkippedRows
 from ....errors import StudioError
 from ....explore.map_edits import MAX_EDITS, AssignEdit, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from ....i18n import _
 from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
+from ...map_columns import column_value
 from ...map_value import write_map
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
 from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, shorten
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props
 from . import view_model
 from .view_model import MapAction, MapInputs, MapPanel, MapSettings, columns, drawn_map_value, map_panel, remaining_rows
 
 if TYPE_CHECKING:
+    from ....data.corpus import Corpus
     from ....progress import Progress
     from ....services.map import MapPhase
+    from ....services.results import MapView
     from ...page import Page
     from ...panel import Selection
     from ...routing import Location
@@ -199,7 +204,8 @@ def show_rows(
 def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: object, selection: Selection) -> MapAction:
     """Handle a click on the map, in its list or legend: recolor, edit, train, add to the basket, or search."""
     if selection.action == "colour":
-        return MapAction(map=change_color(page, map_key, selection.item))
+        change_color(page, map_key, selection.item)  # the page has colored the map itself; the color belongs to later values and links
+        return MapAction()
     if selection.action == "edit":
         return edit(page, map_key, corpus, owner, selection.item)
     drawn = page.maps.get(map_key)
@@ -231,11 +237,7 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
     edits, show = _apply_request(page, drawn, fields)
-    color = drawn.colour
-    if fields.get("do") == "label":
-        color = label_column(drawn.chosen)  # so that the new label is immediately visible
-    elif color == label_column(drawn.chosen) and not any(edits.now.labels):
-        color = ""
+    color = drawn.colour if drawn.colour != label_column(drawn.chosen) or any(edits.now.labels) else ""
     edited = replace(drawn, edits=edits, colour=color)
     edited_corpus = apply_edits(edited)
     edited = replace(edited, made=drawn.made | {"corpus": edited_corpus.corpus.digest})
@@ -316,18 +318,26 @@ def label_pair(page: Page, owner: object, drawn: DrawnMap, together: bool, rows:
 # Functions called by the browser: each takes {"key", …}, and only pages that received the map know its key.
 
 
-def get_texts(page: Page, request: Mapping[str, object]) -> list[tuple[int, str]]:
-    """Return (row, shortened text) for tooltips; the request contains ``rows``."""
-    drawn = _requested_map(page, request)
-    return [
-        (row, shorten(drawn.corpus.texts[row], view_model.MAX_TOOLTIP_LENGTH))
-        for row in remaining_rows(request.get("rows"), drawn)[:_MAX_ITEMS]
-    ]
+def get_texts(page: Page, request: Mapping[str, object]) -> list[Value]:
+    """Return list items with shortened texts for tooltips; the request contains ``rows`` and ``columns``."""
+    return _items(page, request, view_model.MAX_TOOLTIP_LENGTH)
 
 
 def get_items(page: Page, request: Mapping[str, object]) -> list[Value]:
+    return _items(page, request, _MAX_ITEM_LENGTH)
+
+
+def _items(page: Page, request: Mapping[str, object], max_length: int) -> list[Value]:
     drawn = _requested_map(page, request)
-    return view_model.list_items(drawn, remaining_rows(request.get("rows"), drawn)[:_MAX_ITEMS], _MAX_ITEM_LENGTH)
+    return view_model.list_items(drawn, remaining_rows(request.get("rows"), drawn)[:_MAX_ITEMS], max_length, request.get("columns"))
+
+
+def get_column(page: Page, request: Mapping[str, object]) -> Value:
+    """Return the values of a column, for colors and filters; the request contains ``name``."""
+    found, name = columns(_requested_map(page, request)), str(request.get("name") or "")
+    if name not in found:
+        raise StudioError(_("the map has no column {name}", name=repr(name[:80])), "choose another column")
+    return column_value(name, found[name])
 
 
 def find_words(page: Page, request: Mapping[str, object]) -> list[int]:
@@ -352,19 +362,22 @@ def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
     return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _NEIGHBORS)
 
 
-def get_csv(page: Page, request: Mapping[str, object]) -> dict[str, str]:
-    drawn = _requested_map(page, request)
-    path = _write_rows(page, drawn, remaining_rows(request.get("rows"), drawn), "selection")
-    return {"name": path.name, "csv": path.read_text(encoding="utf-8")}
+def get_file(page: Page, request: Mapping[str, object]) -> dict[str, str]:
+    """Return the name and the base64 content of a table of ``rows``, as XLSX if ``format`` is "xlsx" and otherwise as CSV."""
+    drawn, suffix = _requested_map(page, request), ".xlsx" if request.get("format") == "xlsx" else ".csv"
+    rows = sorted(remaining_rows(request.get("rows"), drawn))
+    path = _write_rows(page, drawn, rows, view_model.file_stem(drawn, "selection") + suffix)
+    return {"name": path.name, "data": base64.b64encode(path.read_bytes()).decode("ascii")}
 
 
 SERVER_FUNCTIONS = {
     "map_texts": get_texts,
     "map_rows": get_items,
+    "map_column": get_column,
     "map_words": find_words,
     "map_find": find_meaning,
     "map_near": find_neighbors,
-    "map_csv": get_csv,
+    "map_file": get_file,
 }
 """Functions by the names used in the map's JavaScript."""
 
@@ -379,31 +392,66 @@ def _remaining(drawn: DrawnMap, hits: Sequence[tuple[int, float]], limit: int) -
     return {"rows": [row for row, _ in remaining], "scores": [round(float(score), 4) for _, score in remaining]}
 
 
-def write_html(page: Page, map_key: str | None) -> Path:
+def write_html(page: Page, map_key: str | None, filters: str | None = None) -> Path:
     drawn = page.maps.get(map_key)
-    path = page.downloads.path(f"{view_model.file_stem(drawn)} map.html")
-    title, corpus = _("Map of {name}", name=drawn.corpus.name), drawn.corpus
-    return write_map(drawn.view, corpus.texts, columns(drawn), path, title=title, edits=drawn.edits, lines=corpus.lines)
+    chosen = view_model.read_filter(filters, drawn)
+    path = page.downloads.path(view_model.file_stem(drawn, "map", chosen) + ".html")
+    title = _("Map of {name}", name=drawn.corpus.name)
+    view, corpus = _exported(drawn, chosen)
+    if chosen is not None:
+        title = _("{title}: {note}", title=title, note=view_model.filter_note(drawn, chosen))
+    edits = EditHistory.create(view.ids, view.names, [drawn.edits.now.labels[row] for row in _exported_rows(drawn, chosen)])
+    return write_map(view, corpus.texts, corpus.fields, path, title=title, edits=edits, lines=corpus.lines)
 
 
-def write_table(page: Page, map_key: str | None) -> Path:
+def write_table(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".csv") -> Path:
+    """Write the texts that pass the filters, with their topics and all columns, as .csv or .xlsx."""
     drawn = page.maps.get(map_key)
-    return _write_rows(page, drawn, np.flatnonzero(~drawn.edits.now.removed).tolist(), "map")
+    chosen = view_model.read_filter(filters, drawn)
+    notes = [] if chosen is None else [view_model.filter_note(drawn, chosen)]
+    return _write_rows(page, drawn, _exported_rows(drawn, chosen), view_model.file_stem(drawn, "map", chosen) + suffix, notes)
 
 
-def write_report(page: Page, map_key: str | None, suffix: str) -> Path:
-    """Write the topic report of the map as edited; ``suffix`` is ``.xlsx`` or ``.html``."""
-    from ....services.topic_report import apply_map_state, make_topic_report
+def write_report(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".xlsx") -> Path:
+    """Write the topic report of the map as edited and filtered, as .xlsx or .html."""
+    from ....services.topic_report import make_topic_report
     from ....services.topic_report_files import write_topic_report
 
     drawn = page.maps.get(map_key)
-    view, corpus = drawn.view, replace(drawn.corpus, fields={name: tuple(cells) for name, cells in columns(drawn).items()})
-    if drawn.edits.steps:
-        view, corpus = apply_map_state(view, corpus, drawn.edits.now, drawn.edits.start.ids)
-    return write_topic_report(make_topic_report(view, corpus), page.downloads.path(f"{view_model.file_stem(drawn)} topics{suffix}"))
+    chosen = view_model.read_filter(filters, drawn)
+    view, corpus = _exported(drawn, chosen)
+    report = make_topic_report(view, corpus)
+    if chosen is not None:
+        report = replace(report, notes=(view_model.filter_note(drawn, chosen), *report.notes))
+    return write_topic_report(report, page.downloads.path(view_model.file_stem(drawn, "topics", chosen) + suffix))
 
 
-def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str) -> Path:
+def _exported_rows(drawn: DrawnMap, chosen: view_model.MapFilter | None) -> list[int]:
+    kept = ~drawn.edits.now.removed
+    return np.flatnonzero(kept if chosen is None else kept & chosen.passes).tolist()
+
+
+def _exported(drawn: DrawnMap, chosen: view_model.MapFilter | None) -> tuple[MapView, Corpus]:
+    """Return the map as edited with its corpus, without texts that were removed or do not pass the filters."""
+    from ....services.topic_report import apply_map_state
+
+    view, now = drawn.view, drawn.edits.now
+    corpus = replace(drawn.corpus, fields={name: tuple(cells) for name, cells in columns(drawn).items()})
+    if not drawn.edits.steps and chosen is None:
+        return view, corpus
+    if chosen is not None:
+        hidden = np.flatnonzero(~chosen.passes & ~now.removed).tolist()
+        now = replace(now, removed=now.removed | ~chosen.passes)
+        view, edited = apply_map_state(view, corpus, now, drawn.edits.start.ids)
+        skipped = SkippedRows("hidden by the filters", tuple(corpus.lines[row] for row in hidden))
+        others = SkippedRows("removed on the map", tuple(corpus.lines[row] for row in np.flatnonzero(drawn.edits.now.removed).tolist()))
+        reasons = (*corpus.account.reasons, *(one for one in (others, skipped) if one.rows))
+        account = replace(corpus.account, used=len(edited), reasons=reasons)
+        return replace(view, account=account), replace(edited, account=account)
+    return apply_map_state(view, corpus, now, drawn.edits.start.ids)
+
+
+def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str, notes: Sequence[str] = ()) -> Path:
     now, corpus, points = drawn.edits.now, drawn.corpus, drawn.view.points
     table: dict[str, Sequence[object]] = {
         "row": [corpus.lines[row] for row in rows],
@@ -413,6 +461,9 @@ def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str) -> 
     }
     table |= {axis: points[list(rows), i].tolist() for i, axis in enumerate("xyz"[: points.shape[1]])}
     table |= {f"{column}_" if column in table else column: [cells[row] for row in rows] for column, cells in columns(drawn).items()}
-    path = page.downloads.path(f"{view_model.file_stem(drawn)} {name}.csv")
-    write_csv(path, table)
+    path = page.downloads.path(name)
+    if path.suffix == ".xlsx":
+        write_xlsx(path, table, notes)
+    else:
+        write_csv(path, table)
     return path

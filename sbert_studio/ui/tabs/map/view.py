@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
@@ -46,12 +48,7 @@ def build(studio: Studio, page: Page) -> None:
     map_view = view("map", to_plain(placeholder(handlers.EMPTY)), elem_id="map-view", server=server)
     notes = view("note", elem_id="map-notes")
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
-        download_button("Download HTML", partial(handlers.write_html, page), [map_key], elem_id="map-html")
-        gr.Button("Download PNG", elem_id="map-png").click(None, js="() => SB.map?.picture()")
-        download_button("Download CSV", partial(handlers.write_table, page), [map_key], elem_id="map-csv")
-        for suffix, label in (("xlsx", "Topic report (XLSX)"), ("html", "Topic report (HTML)")):
-            write = partial(handlers.write_report, page, suffix=f".{suffix}")
-            download_button(label, write, [map_key], elem_id=f"map-report-{suffix}")
+        _download_buttons(page, map_key)
     linked = gr.State(None)
     panel = Panel(page, map_key=map_key, map=map_view, notes=notes, downloads=downloads, discard=discard, linked=linked, **settings)
     drawing: EventOptions = {"progress_on": "map", "concurrency_limit": 2, "concurrency_id": "map"}
@@ -71,6 +68,21 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(handed_over.then, handlers.show_rows, task="map", **drawing)
     # Clicks may arrive faster than responses; each one counts, in order.
     panel.on(map_view.select, handlers.act_on_map, each=True, quiet=True, concurrency_limit=1, concurrency_id="map-edits")
+
+
+def _download_buttons(page: Page, map_key: gr.State) -> None:
+    """Draw the buttons of the exports; what the filters hide is in none of them."""
+    filtered = gr.Textbox(visible=False)  # filled by JavaScript when a button is pressed
+    exports: list[tuple[str, str, Callable[..., Path]]] = [
+        ("CSV", "map-csv", partial(handlers.write_table, page, suffix=".csv")),
+        ("XLSX", "map-xlsx", partial(handlers.write_table, page, suffix=".xlsx")),
+        ("Map as one HTML file", "map-html", partial(handlers.write_html, page)),
+        ("Topic report (XLSX)", "map-report-xlsx", partial(handlers.write_report, page, suffix=".xlsx")),
+        ("Topic report (HTML)", "map-report-html", partial(handlers.write_report, page, suffix=".html")),
+    ]
+    for label, elem_id, write in exports:
+        download_button(label, write, [map_key, filtered], elem_id=elem_id, js='(key) => [key, SB.map?.filter() ?? "null"]')
+    gr.Button("Picture (PNG)", elem_id="map-png").click(None, js="() => SB.map?.picture()")
 
 
 def _draw_settings() -> dict[str, gr.components.Component]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....errors import StudioError
 from ....i18n import _, join
-from ...map_value import CLUSTERS, group_by_label, map_value
+from ...map_value import CLUSTERS, map_value
 from ...sessions.map_edits import label_column
 from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, valid_rows
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _SEED = 12  # fixed, so that the same texts give the same map on the next visit
 MAX_TOOLTIP_LENGTH = 240
+_MAX_FILTER_LENGTH = 2_000
 _MIN_TOPICS, _FEW_TOPICS, _TEXTS_OF_A_TOPIC = 2, 20, 3
 
 
@@ -117,12 +121,24 @@ def topic_slider(drawn: DrawnMap) -> Update:
 def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Value:
     """Return the value of the ``map`` view; ``show`` is the content of the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty."""
     drawn = page.maps.get(map_key)
-    now = drawn.edits.now
     title = _("Map of {name}", name=drawn.corpus.name)
     value = map_value(drawn.view, columns(drawn), color=drawn.colour or CLUSTERS, key=map_key, title=title, edits=drawn.edits)
-    if value["by"] == label_column(drawn.chosen) and any(now.labels):
-        value |= group_by_label(now.labels, ~now.removed)
+    value["label_column"] = label_column(drawn.chosen)
+    value["heading"] = heading(page, drawn)
     return value | {"made": drawn.made, "show": None if show is None else {**show, "nonce": secrets.token_hex(4)}}
+
+
+def heading(page: Page, drawn: DrawnMap) -> Value:
+    """Return what the map was made of: the data, its text columns, the model, and the rows used and skipped."""
+    account, removed = drawn.corpus.account, int(drawn.edits.now.removed.sum())
+    return {
+        "name": drawn.corpus.name,
+        "columns": [drawn.corpus.column],
+        "model": page.model_title(drawn.view.model or page.studio.settings.default_model),
+        "used": len(drawn.corpus) - removed,
+        "skipped": account.skipped + removed,
+        "reasons": account.describe("used") if account.skipped else "",
+    }
 
 
 def notes_value(page: Page, map_key: str) -> Value | None:
@@ -131,17 +147,22 @@ def notes_value(page: Page, map_key: str) -> Value | None:
     return {"text": join(" ", notes)} if notes else None
 
 
-def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int) -> list[Value]:
-    """Return list items: row, line, text, the value that colors the point, and whether that value is one of the page's own words."""
-    now, column = drawn.edits.now, drawn.corpus.fields.get(drawn.colour)
-    if drawn.colour == CLUSTERS:
-        column = None
+def list_items(drawn: DrawnMap, rows: Sequence[int], max_length: int, shown: object = ()) -> list[Value]:
+    """Return list items: row, line, text, and its filled cells, (column, text, whether that is one of the page's own words).
+
+    Args:
+        shown: names of the columns to show, which come from the browser; :data:`.map_value.CLUSTERS` is the topic.
+    """
+    now, fields = drawn.edits.now, columns(drawn)
+    names = [name for name in shown if name == CLUSTERS or name in fields] if isinstance(shown, list) else []
     items = []
     for row in rows:
-        value = now.labels[row] or now.names[int(now.ids[row])] if column is None else shorten(column[row], MAX_TOOLTIP_LENGTH)
-        ours = column is None and not now.labels[row] and now.ids[row] < 0
-        text = shorten(drawn.corpus.texts[row], max_length)
-        items.append({"row": row, "line": drawn.corpus.lines[row], "text": text, "value": value, "ours": bool(ours)})
+        cells = []
+        for name in names:
+            words = now.names[int(now.ids[row])] if name == CLUSTERS else shorten(fields[name][row], MAX_TOOLTIP_LENGTH)
+            if words.strip():
+                cells.append([name, words, name == CLUSTERS and int(now.ids[row]) < 0])
+        items.append({"row": row, "line": drawn.corpus.lines[row], "text": shorten(drawn.corpus.texts[row], max_length), "cells": cells})
     return items
 
 
@@ -153,6 +174,46 @@ def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
 def remaining_rows(rows: object, drawn: DrawnMap) -> list[int]:
     """Return the valid rows among ``rows``, which come from the browser: distinct rows of the map that are not removed."""
     return [row for row in valid_rows(rows, len(drawn.corpus)) if not drawn.edits.now.removed[row]]
+
+
+@dataclass(frozen=True)
+class MapFilter:
+    """Texts that pass the visitor's filters: (n,) bool, and the filters in words."""
+
+    passes: np.ndarray
+    words: str
+
+
+def read_filter(sent: object, drawn: DrawnMap) -> MapFilter | None:
+    """Return the filters that the browser sends as JSON, ``{"rows": base64 with a bit for each text, "words"}``; ``None`` for none.
+
+    Raises:
+        StudioError: they belong to another map, or no text passes.
+    """
+    if not sent:
+        return None
+    try:
+        found = json.loads(str(sent))
+        bits = None if found is None else np.frombuffer(base64.b64decode(found["rows"], validate=True), np.uint8)
+        words = "" if found is None else " ".join(str(found["words"]).split())
+    except (ValueError, TypeError, KeyError) as error:
+        raise StudioError("the filters could not be read", "reload the page") from error
+    if bits is None:
+        return None
+    total = len(drawn.corpus)
+    if len(bits) != -(-total // 8):
+        raise StudioError("the filters belong to another map", "wait until the map is drawn, and try again")
+    passes = np.unpackbits(bits, bitorder="little")[:total].astype(bool)
+    if not (passes & ~drawn.edits.now.removed).any():
+        raise StudioError("no text passes the filters", "clear one of them")
+    return MapFilter(passes, words[:_MAX_FILTER_LENGTH])
+
+
+def filter_note(drawn: DrawnMap, chosen: MapFilter) -> str:
+    """Say which texts an export contains."""
+    remaining = ~drawn.edits.now.removed
+    count, total = int((chosen.passes & remaining).sum()), int(remaining.sum())
+    return _("{count} of {total} texts: {filters}", count=f"{count:,}", total=f"{total:,}", filters=chosen.words)
 
 
 def to_map_rows(drawn: DrawnMap, rows: Sequence[int]) -> list[int]:
@@ -175,5 +236,9 @@ def _corpus_rows(drawn: DrawnMap) -> np.ndarray:
     return np.where(removed, -1, rows - np.cumsum(is_gone)[rows])
 
 
-def file_stem(drawn: DrawnMap) -> str:
-    return Path(drawn.chosen.corpus.name).stem or "corpus"
+def file_stem(drawn: DrawnMap, what: str = "", chosen: MapFilter | None = None) -> str:
+    """Return the name of an export, which says how many texts pass the filters."""
+    stem = Path(drawn.chosen.corpus.name).stem or "corpus"
+    remaining = ~drawn.edits.now.removed
+    part = "" if chosen is None else f" ({int((chosen.passes & remaining).sum())} of {int(remaining.sum())} texts)"
+    return f"{stem} {what}".strip() + part

@@ -33,7 +33,7 @@ def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page,
     value, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2, 99], "name": " urgent "})
     labelled = page.corpora.get(key)
     assert labelled.corpus.fields["label"][:4] == ("urgent", "", "urgent", "") and labelled.id == page.corpora.get(corpus_key).id
-    assert value["by"] == "label" and [(name["label"], name["size"]) for name in value["names"]] == [("urgent", 2), ("no label yet", 38)]
+    assert value["by"] == "Clusters" and [(label["label"], label["rows"]) for label in value["labels"]] == [("urgent", [0, 2])]
     assert value["layout_key"] == drawn_map_value(page, map_key)["layout_key"] and value["key"] == map_key
     value, key = edit(page, map_key, key, {"do": "undo"})
     assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == "Clusters" and value["edits"] == []
@@ -138,7 +138,7 @@ def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_
     listed = handlers.get_items(page, {"key": map_key, "rows": [3, 3, 5, -1, 99, "7", None, True]})
     assert [item["row"] for item in listed] == [3, 5]
     corpus = page.maps.get(map_key).corpus
-    assert [(item["line"], item["text"], item["value"]) for item in listed] == [(corpus.lines[r], corpus.texts[r], "odd") for r in (3, 5)]
+    assert [(item["line"], item["text"]) for item in listed] == [(corpus.lines[r], corpus.texts[r]) for r in (3, 5)]
     assert handlers.get_items(page, {"key": map_key, "rows": "all"}) == []
 
 
@@ -149,8 +149,9 @@ def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(pa
         now, ids=np.where(np.arange(len(now.ids)) == 3, -1, now.ids), labels=tuple("mine" if row == 5 else "" for row in range(40))
     )
     page.maps.put(replace(drawn, edits=EditHistory(start)), map_key)
-    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 4, 5]})
-    assert [(item["value"], item["ours"]) for item in listed] == [("no cluster", True), ("even", False), ("mine", False)]
+    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 4, 5], "columns": ["Clusters", "label", "no such column", 7]})
+    cells = [["Clusters", "outliers", True]], [["Clusters", "even", False]], [["Clusters", "odd", False], ["label", "mine", False]]
+    assert [item["cells"] for item in listed] == list(cells)
 
 
 def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, map_key: str) -> None:
@@ -173,7 +174,9 @@ def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None
 
 def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:
     texts = page.maps.get(map_key).corpus.texts
-    assert handlers.get_texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]}) == [(5, texts[5]), (7, texts[7])]
+    assert handlers.get_texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]}) == [
+        {"row": row, "line": page.maps.get(map_key).corpus.lines[row], "text": texts[row], "cells": []} for row in (5, 7)
+    ]
     assert handlers.get_texts(page, {"key": map_key, "start": 5}) == []
     word = texts[5].split()[0]
     assert handlers.find_words(page, {"key": map_key, "query": word.upper()}) == [

@@ -108,9 +108,9 @@ def test_the_report_is_that_of_the_map_as_edited(page: Page, corpus_key: str, wi
     _, key = edit(page, with_outliers, corpus_key, {"do": "rename", "cluster": 0, "name": "by two"})
     _, key = edit(page, with_outliers, key, {"do": "label", "rows": [2, 3, 4], "name": "urgent"})
     edit(page, with_outliers, key, {"do": "remove", "rows": [0]})
-    book = load_workbook(handlers.write_report(page, with_outliers, ".xlsx"))
+    book = load_workbook(handlers.write_report(page, with_outliers, suffix=".xlsx"))
     assert book.sheetnames == ["Topics", "By topic", "Notes"]
     rows = [[cell.value for cell in row[:3]] for row in book["Topics"].iter_rows(min_row=2)]
-    assert rows == [["by two", "whole", 19], ["odd", "whole", 19], ["no cluster", None, 1]]
-    path = handlers.write_report(page, with_outliers, ".html")
+    assert rows == [["by two", "whole", 19], ["odd", "whole", 19], ["outliers", None, 1]]
+    path = handlers.write_report(page, with_outliers, suffix=".html")
     assert path.name == "corpus topics.html" and "by two" in path.read_text(encoding="utf-8")

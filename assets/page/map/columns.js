@@ -1,0 +1,109 @@
+// Columns of the table, as the page counts and filters them: what Python sends (see map_columns.py) is decoded once.
+// column: {name, kind: number | date | category | boolean | list, n, numbers?: Float64Array, codes?: Int32Array,
+//          items?, starts?: Int32Array, labels?: [label], distinct?, unreadable}; dates are days since 1970-01-01, UTC.
+(() => {
+  "use strict";
+  const { mapping } = window.SB;
+  const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28;
+
+  function decode(text, Kind) {
+    const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
+    return new Kind(bytes.buffer);
+  }
+
+  function column(data) {
+    const made = { ...data };
+    if (data.numbers !== undefined) made.numbers = decode(data.numbers, Float64Array);
+    for (const name of ["codes", "items", "starts"]) if (data[name] !== undefined) made[name] = decode(data[name], Int32Array);
+    return made;
+  }
+  // Topics are a column like any other: their ids change with the visitor's edits.
+  function clusterColumn(name, ids, names) {
+    const real = names.filter((one) => one.id >= 0), at = new Map(real.map((one, code) => [one.id, code]));
+    return { name, kind: "category", n: ids.length, codes: Int32Array.from(ids, (id) => at.get(id) ?? BLANK), labels: real.map((one) => one.label), distinct: real.length, blank: "outliers" };
+  }
+
+  // Call ``act(code)`` for each category or item of a row; of a blank one, and of a row without items, with BLANK.
+  function each(found, row, act) {
+    if (found.codes) { act(found.codes[row]); return; }
+    const [from, to] = [found.starts[row], found.starts[row + 1]];
+    if (from === to) act(BLANK);
+    for (let i = from; i < to; i += 1) act(found.items[i]);
+  }
+  // The number of rows of each label that ``counts(row)`` accepts, and of BLANK and OTHER.
+  function tally(found, counts) {
+    const sizes = new Uint32Array(found.labels.length + 2);
+    for (let row = 0; row < found.n; row += 1) if (counts(row)) each(found, row, (code) => { sizes[code >= 0 ? code : sizes.length + code] += 1; });
+    return { of: (code) => sizes[code >= 0 ? code : sizes.length + code] };
+  }
+
+  function span(numbers) {
+    let [low, high, whole] = [Infinity, -Infinity, true];
+    for (const value of numbers) {
+      if (Number.isNaN(value)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+      if (whole && !Number.isInteger(value)) whole = false;
+    }
+    return { low, high, whole };
+  }
+  // A step of 1, 2 or 5 times a power of ten, so that ``parts`` of them or fewer cover the width.
+  function niceStep(width, parts) {
+    const rough = width / parts || 1, power = 10 ** Math.floor(Math.log10(rough));
+    return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough * (1 - 1e-9));
+  }
+  const rounded = (value) => Number(value.toPrecision(12));
+
+  // Bins of equal width with round edges; whole numbers and days have bins of whole widths. Both ends of a bin are shown inclusive.
+  function bins(found) {
+    const { low, high, whole } = span(found.numbers), step = Math.max(whole ? 1 : 0, niceStep(high - low, BINS));
+    const start = rounded(Math.floor(low / step + 1e-9) * step), count = Math.max(1, Math.floor((high - start) / step + 1e-9) + 1);
+    const edge = (bin) => rounded(start + bin * step);
+    return { start, step, count, low, high, whole, edge, of: (value) => Math.min(count - 1, Math.floor((value - start) / step + 1e-9)),
+      range: (from, to) => [edge(from), whole ? edge(to + 1) - 1 : edge(to + 1)] };
+  }
+  function histogram(found, kept, counts) {
+    const sizes = new Uint32Array(kept.count);
+    for (let row = 0; row < found.n; row += 1) if (!Number.isNaN(found.numbers[row]) && counts(row)) sizes[kept.of(found.numbers[row])] += 1;
+    return sizes;
+  }
+
+  const iso = (days) => new Date(days * DAY).toISOString().slice(0, 10);
+  const days = (text) => Math.round(Date.parse(`${text}T00:00:00Z`) / DAY);
+  function short(value) {
+    if (Math.abs(value) >= 100000) return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 6 });
+    return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  }
+  const write = (found, value) => (found.kind === "date" ? iso(value) : short(value));
+
+  // Calendar periods from that of the first day to that of the last: [{name, from, to}], both days inclusive.
+  const PERIODS = { day: 1, week: 7, month: 30.4, year: 365.25 };
+  function periods(low, high, period) {
+    const made = [], first = new Date(low * DAY);
+    const begin = { day: () => low, week: () => low - ((((low + 3) % 7) + 7) % 7), month: () => Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), 1) / DAY, year: () => Date.UTC(first.getUTCFullYear(), 0, 1) / DAY }[period];
+    for (let from = begin(); from <= high;) {
+      const date = new Date(from * DAY), [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+      const next = { day: from + 1, week: from + 7, month: Date.UTC(year, month + 1, 1) / DAY, year: Date.UTC(year + 1, 0, 1) / DAY }[period];
+      made.push({ name: period === "year" ? iso(from).slice(0, 4) : period === "month" ? iso(from).slice(0, 7) : iso(from), from, to: next - 1 });
+      from = next;
+    }
+    return made;
+  }
+  // The shortest period of which at most ``most`` lie between two days.
+  const periodOf = (low, high, most) => Object.keys(PERIODS).find((name) => (high - low + 1) / PERIODS[name] <= most) || "year";
+
+  // Ticks between two values: [{value, text}].
+  function ticks(kind, low, high, parts = 4) {
+    if (high <= low) return [{ value: low, text: kind === "date" ? iso(low) : short(low) }];
+    if (kind === "date") {
+      const all = periods(low, high, periodOf(low, high, 40)).filter((one) => one.from >= low), apart = Math.ceil(all.length / parts);
+      return all.filter((_, i) => i % apart === 0).map((one) => ({ value: one.from, text: one.name }));
+    }
+    const step = niceStep(high - low, parts), made = [];
+    for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) made.push({ value: rounded(value), text: short(rounded(value)) });
+    return made;
+  }
+
+  Object.assign(mapping, { column, clusterColumn, each, tally, span, bins, histogram, periods, periodOf, ticks, write, iso, days, decode, BLANK, OTHER });
+})();
