@@ -11,7 +11,8 @@
   const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
   function isEmpty(id) {
     const box = document.getElementById(id), view = box?.querySelector(".sb-view");
-    return !view || view.hidden || Boolean(view.querySelector(".sb-empty") || view.querySelector(".sb-map-empty:not([hidden])"));
+    // A map that is drawn keeps its hidden placeholder, and its list may have nothing to show.
+    return !view || view.hidden || [...view.querySelectorAll(".sb-empty")].some((one) => !one.closest("[hidden], .sb-map-list, .sb-plot"));
   }
 
   function look() {
