@@ -191,11 +191,12 @@
       [kept, preview, light] = [null, null, null];
       drawLegend();
       panel.fold(true);
-      side.show(chosen, past.length ? () => { const before = past.pop(); open(before); } : null);
+      const shown = chosen, loaded = side.show(chosen, past.length ? () => { const before = past.pop(); open(before); } : null);
       restyle();
       if (flying && chosen.rows.length) eye.fly(eye.around(points, chosen.rows), stepped);
       root.dataset.listed = String(chosen.rows.length);
-      if (matchMedia("(max-width: 820px)").matches && chosen.kind !== "shown") list.scrollIntoView({ block: "start", behavior: "smooth" });
+      // On a phone the list is below the map; it is only high enough to be scrolled to once its texts are there.
+      if (matchMedia("(max-width: 820px)").matches && chosen.kind !== "shown") loaded.then(() => { if (chosen === shown) list.scrollIntoView({ block: "start", behavior: "smooth" }); });
     }
     function close() {
       [chosen, past, light, kept, preview] = [null, [], null, null, null];
