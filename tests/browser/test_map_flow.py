@@ -248,6 +248,7 @@ def use_the_map_on_a_phone(app: App) -> None:
 
 
 def train_on_the_labels(app: App) -> None:
+    app.map.scene.open_part("Labels")
     app.page.get_by_role("button", name="Fine-tune on these").click()
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     expect(app.page.locator("#tune-preview")).to_contain_text(re.compile("Baking|Cards|Weather"))
