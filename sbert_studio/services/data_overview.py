@@ -118,13 +118,8 @@ def describe_uses(table: Table, text_columns: Sequence[str]) -> tuple[DataUse, .
     return (*uses, _training_use(roles), _evaluation_use(roles))
 
 
-def is_trainable(roles: Roles | None) -> bool:
-    """Return whether examples of this kind say which texts are similar."""
-    return roles is not None and roles.kind != "sentences"
-
-
 def _training_use(roles: Roles | None) -> DataUse:
-    if roles is None or not is_trainable(roles):
+    if roles is None:
         return DataUse(
             "train", False, "no column says which texts are similar: add scores, labels or a category, or label texts on the map"
         )

@@ -14,21 +14,20 @@ from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....i18n import _
 from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
-from ...components import answer_form, find_sample, form_values, samples_of
+from ...components import answer_form, form_values
 from ...handlers import progress_callback, warn
 from ...sessions.language import notify_info
-from ...state import FINE_TUNE, ModelUpdate, TrainingTable
+from ...state import FINE_TUNE, ModelUpdate, SelectedCorpus, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
 from .draft import Draft, restore_draft, save_draft
 from .run_panel import select_run
 from .view_model import (
-    KINDS,
     DraftView,
     FileView,
+    OpenedData,
     PinsView,
     PlanView,
-    RestoredForm,
     SettingsView,
     StartedRun,
     chosen_options,
@@ -48,12 +47,10 @@ from .view_model import (
 )
 
 if TYPE_CHECKING:
-    from ....data.samples import Sample
     from ....data.schema.roles import Kind
     from ...page import Page
     from ...panel import Selection
 
-_FIRST_SAMPLE = "bank_messages"  # sample on which a short training run makes a visible difference
 
 
 @dataclass(frozen=True)
@@ -70,21 +67,36 @@ class ColumnInputs:
         return SchemaOverrides(self.kind or None, tuple(self.columns or ()) or None, self.target or None, self.group or "", scale)
 
 
-def samples(language: str = "en") -> list[Sample]:
-    """Return the samples for training; those in the page's language first if it is not English."""
-    foreign = "" if language == "en" else language
-    return sorted(samples_of(*KINDS), key=lambda item: (item.language != foreign, item.id != _FIRST_SAMPLE))
+def show_data(
+    page: Page,
+    owner: object,
+    corpus: str | None,
+    draft: str | None,
+    saved_form: object,
+    model: str | None,
+    saved_model: str,
+    progress: gr.Progress | None = None,
+) -> OpenedData | None:
+    """Open the selected data as examples, with the form that the visitor left for it."""
+    if draft and draft in page.drafts:
+        return None
+    selected = page.corpora.selected(corpus)
+    if isinstance(saved_form, dict) and saved_form.get("data") == selected.data_key:
+        restored = restore_draft(page, owner, saved_form, model)
+        if restored is not None:
+            view = draft_view(page, page.drafts.put(restored), restored, model)
+            return OpenedData(FileView(view), str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
+    return OpenedData(_open(page, selected.path, _name(selected), model, saved_model, progress))
 
 
-def open_file(page: Page, file: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None) -> FileView:
-    return FileView(empty_draft()) if file is None else _open(page, Path(file), None, model, saved_model, progress)
+def clear_data() -> OpenedData:
+    """Forget the examples of other data with everything derived from them: settings, estimate, reasons and the name of the model."""
+    plan = PlanView(settings_view(None, default_settings()), None, None, None, props(variant="primary"), None)
+    return OpenedData(FileView(replace(empty_draft(), plan=plan)), "")
 
 
-def open_sample(
-    page: Page, selection: Selection, model: str | None, saved_model: str, progress: gr.Progress | None = None
-) -> FileView | None:
-    sample = find_sample(selection.item, *KINDS)
-    return None if sample is None else _open(page, sample.path, None, model, saved_model, progress)
+def _name(selected: SelectedCorpus) -> str | None:
+    return None if selected.id.startswith("sample:") else selected.corpus.name
 
 
 def open_tab(training_table: TrainingTable | None) -> Update | Unchanged:
@@ -185,12 +197,12 @@ def start_training(
     owner: object,
     name: str,
     runs_version: int,
-    language: str,
+    corpus: str | None,
     pins: Value,
     settings: Value,
 ) -> StartedRun:
     pinned = parse_pins(pin_texts(pins))
-    planned = _planned(page, draft, model, language, settings)
+    planned = _planned(page, draft, corpus, model, settings)
     run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
     wanted = drafts.model_name(planned, name)
     if run.name != wanted:
@@ -203,17 +215,17 @@ def start_training(
     return StartedRun(_show(page, planned, model, settings), select_run(owner, run.id), runs_version + 1)
 
 
-def estimate_training(page: Page, draft: str | None, model: str | None, language: str, settings: Value) -> DraftView:
-    planned = _planned(page, draft, model, language, settings)
+def estimate_training(page: Page, draft: str | None, model: str | None, corpus: str | None, settings: Value) -> DraftView:
+    planned = _planned(page, draft, corpus, model, settings)
     forecast = estimate_view(page.studio, planned)
     return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
 
 
 def change_settings(
-    page: Page, owner: object, draft: str | None, name: str, model: str | None, pins: Value, settings: Value
+    page: Page, owner: object, corpus: str | None, draft: str | None, name: str, model: str | None, pins: Value, settings: Value
 ) -> SettingsView:
     plan = _replan(page, draft, model, settings)
-    return SettingsView(plan, store_form(page, owner, draft, name, pins))
+    return SettingsView(plan, store_form(page, owner, corpus, draft, name, pins))
 
 
 def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> PlanView:
@@ -251,19 +263,12 @@ def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], befo
     page.drafts.put(replace(draft, refused=refused), key)
 
 
-def store_form(page: Page, owner: object, draft: str | None, name: str, pins: Value) -> Value | Unchanged:
+def store_form(page: Page, owner: object, corpus: str | None, draft: str | None, name: str, pins: Value) -> Value | Unchanged:
     """Store the form in the browser. Its settings are those of the last response, because those sent by the browser may be older."""
     if not draft or draft not in page.drafts:
         return UNCHANGED
-    return save_draft(page, owner, page.drafts.get(draft), name, pin_texts(pins))
-
-
-def restore_form(page: Page, owner: object, saved_form: object, model: str | None, draft: str | None) -> RestoredForm | None:
-    restored = None if draft else restore_draft(page, owner, saved_form, model)
-    if restored is None or not isinstance(saved_form, dict):
-        return None
-    view = draft_view(page, page.drafts.put(restored), restored, model)
-    return RestoredForm(view, str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
+    saved = save_draft(page, owner, page.drafts.get(draft), name, pin_texts(pins))
+    return saved | {"data": page.corpora.selected(corpus).data_key}
 
 
 def restore_pins(stored: object) -> PinsView:
@@ -290,13 +295,14 @@ def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
     return TrackedExamples.parse(list(zip(texts[:-1:2], texts[1:-1:2], strict=True)), texts[-1])
 
 
-def _planned(page: Page, key: str | None, model: str | None, language: str, settings: Value) -> Draft:
+def _planned(page: Page, key: str | None, corpus: str | None, model: str | None, settings: Value) -> Draft:
     if key:
         draft = page.drafts.get(key)
         draft = draft if draft.is_checked else drafts.plan_again(page.studio, draft, model)
         overrides = _overrides(draft, settings)
     else:
-        draft = drafts.open_draft(page.studio, samples(language)[0].path, model)
+        selected = page.corpora.selected(corpus)
+        draft = drafts.open_draft(page.studio, selected.path, model, name=_name(selected))
         overrides = read_overrides(form_values(settings), default_settings(), {})
     return drafts.with_settings(page.studio, draft, model, overrides)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ... import components
-from ...components import PushPanel, cancel_button, caption, download_button, sample_picker, upload
+from ...components import PushPanel, cancel_button, caption, download_button, first_sight, upload
 from ...panel import Panel
 from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
 from ...state import FINE_TUNE, compare_with_base, next_runs_version
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 TITLE = FINE_TUNE
 ORDER = 4
 _ABOUT = "Provide examples of what should count as similar. The model learns from them and can then be selected in every tab."
-_FILE = "Examples: pairs, triplets, texts with a category or sentences in a CSV, TSV, JSONL, XLSX or Parquet"
 _DEV = "Validation examples with the same columns; by default, part of the rows is held out"
 _FIRST = "Examples of any kind to train on first, such as inference labels before scored pairs"
 _EXACT = (
@@ -59,7 +58,6 @@ def build(studio: Studio, page: Page) -> None:
 
 def _draw_data(page: Page, panel: Panel) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
-        panel.components |= {"file": upload(_FILE, "tune-file"), "samples": sample_picker(handlers.samples(), "tune")}
         cancel_button("tune")
         panel.components["preview"] = view("table", NO_FILE, elem_id="tune-preview")
         data = {"elem_classes": ["sb-data"]}
@@ -140,8 +138,8 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
 
 
 def _connect_data(page: Page, panel: Panel) -> None:
-    panel.on(panel["file"].change, handlers.open_file, task="tune", progress_on="preview")
-    panel.on(panel["samples"].select, handlers.open_sample, task="tune", progress_on="preview")
+    panel.on(first_sight("tune-preview").select, handlers.show_data, task="tune", progress_on="preview")
+    panel.on(page.data.change, handlers.clear_data, quiet=True)
     opened = panel.on(page.training_table.change, handlers.open_tab, output="tabs", quiet=True)
     shown = panel.on(opened.then, handlers.open_training_table, task="tune", progress_on="preview")
     shown.success(None, js="() => SB.reveal('tune-preview')")
@@ -164,7 +162,6 @@ def _connect_form(page: Page, panel: Panel) -> None:
     panel.on(panel["start"].click, handlers.start_training, progress_on="run")
     # One at a time: two estimates would slow each other down.
     panel.on(panel["estimate"].click, handlers.estimate_training, progress_on="estimate", concurrency_limit=1)
-    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.restore_form, alone=True, quiet=True))
 
 
 def _connect_run(page: Page, panel: Panel) -> None:

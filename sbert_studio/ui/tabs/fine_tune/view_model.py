@@ -118,10 +118,10 @@ class PinsView:
 
 
 @dataclass(frozen=True)
-class RestoredForm:
-    view: DraftView
-    name: str
-    pins_view: PinsView
+class OpenedData:
+    file: FileView
+    name: str | Unchanged = UNCHANGED
+    pins_view: PinsView = field(default_factory=PinsView)
 
 
 @dataclass(frozen=True)
