@@ -15,15 +15,47 @@
     return Object.fromEntries(NAMES.filter((name) => found.get(name)).map((name) => [name, found.get(name)]));
   };
 
+  // The last place, to which an address without one leads again; a private window keeps none.
+  const LAST = "sbert-studio-last";
+  const remember = () => { try { localStorage.setItem(LAST, JSON.stringify(read())); } catch { /* nothing is kept */ } };
+  function recall() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(LAST) || "{}");
+      return Object.fromEntries(NAMES.filter((name) => typeof kept[name] === "string" && kept[name]).map((name) => [name, kept[name]]));
+    } catch { return {}; }
+  }
+  let continued = false;
+  function goOn() {
+    const last = recall();
+    if (Object.keys(read()).length || !Object.keys(last).length) return;
+    const found = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), ...last });
+    history.replaceState(null, "", `${location.pathname}?${found}${location.hash}`);
+    continued = true;
+  }
+  function startFresh() {
+    try { localStorage.removeItem(LAST); } catch { /* nothing was kept */ }
+    location.assign(location.pathname);
+  }
+  function tellContinued() {
+    const tabs = document.querySelector(".sb-tabs");
+    if (!continued || !tabs || document.querySelector(".sb-continued")) return;
+    const note = el("div", { class: "sb-continued sb-dim", role: "status" }, el("span", {}, "Continued from your last visit."),
+      el("button", { type: "button", class: "sb-small-button", on: { click: startFresh } }, "Start fresh"),
+      el("button", { type: "button", class: "sb-plain-button", "aria-label": "Close", on: { click: () => note.remove() } }, "✕"));
+    tabs.before(note);
+  }
+
+  goOn();
+
   // Names that the page does not know, such as Gradio's own, stay as they are.
   function write(change, replace) {
     const found = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(change)) if (value) found.set(name, value); else found.delete(name);
     const next = location.pathname + (found.size ? `?${found}` : "") + location.hash;
     if (next === location.pathname + location.search + location.hash) return;
-    if (replace || !acted) { history.replaceState(null, "", next); return; }
-    history.pushState(null, "", next);
-    acted = false;
+    if (replace || !acted) history.replaceState(null, "", next);
+    else { history.pushState(null, "", next); acted = false; }
+    remember();
   }
 
   // Until the page has arrived where the address leads, what it passes on its way is no place of its own; nor is what it opens with.
@@ -97,7 +129,8 @@
         pending = null;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
-      if (first && Object.keys(read()).length) go(false);
+      if (first) tellContinued();
+      if (first && Object.keys(read()).length) { remember(); go(false); }
       else if (Date.now() > going) write(other ? { ...value.address, ...OF_A_CORPUS } : value.address, first);
       return undefined;
     };

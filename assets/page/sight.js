@@ -19,7 +19,9 @@
     clearTimeout(timer);
     if (document.hidden) return;
     for (const part of parts) {
-      if (!part.root.isConnected || !isSeen(part.root) || !isEmpty(part.value.result)) continue;
+      if (!part.root.isConnected) continue;
+      if (!isEmpty(part.value.result)) { part.asked = null; continue; }
+      if (!isSeen(part.root)) continue;
       const key = window.SB.chosen?.(part.value.by) ?? "";
       if (part.asked === key) continue;
       if (!isSettled()) { timer = setTimeout(look, WAIT); return; }

@@ -271,7 +271,7 @@ def _flatten(view_model: object, names: Sequence[str]) -> dict[str, object]:
         value = getattr(view_model, item.name)
         if item.name in names:
             found[item.name] = value
-        else:
+        elif value is not UNCHANGED:
             found |= _flatten(value, names)
     return found
 
@@ -297,7 +297,7 @@ def _annotated_class(owner: Handler | type, annotation: object) -> type | None:
     if isinstance(annotation, str):
         # Not get_type_hints: other names in the signature may be imported only for type checkers.
         module = inspect.getmodule(owner)
-        name = annotation.removesuffix(" | None")
+        name = annotation.split(" | ")[0]  # without None or Unchanged
         found = getattr(module, name, None)
         return found if isinstance(found, type) else None
     kinds = [kind for kind in (get_args(annotation) or (annotation,)) if isinstance(kind, type) and kind is not type(None)]

@@ -31,7 +31,7 @@ def tune_a_model(app: App) -> None:
     app.add_data("requests.csv", csv_text(("text", "topic"), TEXTS))
     app.fine_tune.open()
     pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(REQUESTS, 2))]
-    app.upload("tune-file", "pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))
+    app.add_data("pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.page.locator("#tune-advanced > button").click()
     app.fine_tune.choose_setting("judge", "split")

@@ -170,7 +170,6 @@ def map_and_fine_tune(app: App) -> None:
     expect_chinese(page, "Map")
 
     page.click("#tab-fine-tune-button")
-    page.click("#tune-scored_pairs")
     expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
     page.click("#tune-advanced > button")
     expect(page.locator("#tune-judge")).to_be_visible()

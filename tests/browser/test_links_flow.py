@@ -118,7 +118,7 @@ def come_back_to_a_training_form(app: App) -> None:
     page = app.page
     app.fine_tune.open()
     rows = [(f"a sentence about {n} cats", f"a sentence about {n % 5} dogs", n % 6) for n in range(40)]
-    app.upload("tune-file", "cats and dogs.csv", csv_text(("one", "two", "score"), rows))
+    app.add_data("cats and dogs.csv", csv_text(("one", "two", "score"), rows))
     expect(page.locator("#tune-preview tbody tr").first).to_be_visible()
     app.fill("#tune-epochs", "7")  # at once, as it is pasted: it counts once the box is left
     app.fill("#tune-name", "Cats")

@@ -83,3 +83,28 @@ def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     app.choose_corpus("mine.csv")
     app.settle()
     expect(app.model_name).to_have_value(MODEL_NAME)
+
+
+def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
+    """Each tab opens with a result; a second page continues with the data and the map of the first, until one starts fresh."""
+    page = app.page
+    expect(app.similarity.score).to_be_visible()
+    app.search.open()
+    expect(app.search.rows).to_have_count(10)
+    expect(page.locator(".sb-continued")).to_have_count(0)
+    app.map.open()
+    app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
+    app.expect_address(tab="map", drawn="1")
+    before = app.address
+    page.goto(app.url)
+    app.ready()
+    expect(page.locator(".sb-continued")).to_contain_text("Continued")
+    expect(app.map.scene.drawing).to_be_visible()
+    expect(app.corpus_name).to_have_value("mine.csv")
+    assert app.address == before
+    page.get_by_role("button", name="Start fresh").click()
+    expect(page.locator(".sb-continued")).to_have_count(0)
+    expect(app.corpus_name).to_have_value("Support requests")
+    app.ready()
+    assert "corpus" not in app.address
+    app.forgive_interrupted_requests()

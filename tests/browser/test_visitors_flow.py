@@ -82,7 +82,7 @@ def see_hostile_texts_in_similarity(app: App) -> None:
 
 def see_hostile_texts_in_fine_tune(app: App) -> None:
     app.fine_tune.open()
-    app.upload("tune-file", NAME, hostile_csv(["sentence1", "sentence2", "${alert(4)}", "<img src=x onerror=alert(5)>", "score"]))
+    app.add_data(NAME, hostile_csv(["sentence1", "sentence2", "${alert(4)}", "<img src=x onerror=alert(5)>", "score"]))
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
     for text in ("${alert(4)}", f"{HOSTILE[0]} number 0", HOSTILE[3]):
         expect(app.page.locator("#tune-preview")).to_contain_text(text)

@@ -141,7 +141,6 @@ def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page,
     assert draft.request.model == static and (draft.plan is None or draft.plan.spec.model == static)
     draft, fitting, _ = fine_tune.open_fitting(page, write_pairs(tmp_path / "pairs.csv"), None, default, "")
     assert fitting == default == draft.request.model
-    assert fine_tune.samples("zh")[0].id == "chinese_pairs" and fine_tune.samples()[0].id == "bank_messages"
 
 
 def test_a_line_says_which_model_was_selected_and_leads_back(page: Page, static: str) -> None:

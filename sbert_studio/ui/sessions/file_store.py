@@ -251,6 +251,8 @@ def save_form_file(page: Page, owner: object, path: str | Path | None, use: str)
     """Store the file of a form for the next visit, and return its id; empty without a file or enough space. ``use``: name of the form."""
     if not path:
         return ""
+    if stored := next((file.id for file in page.files.list_files(page.visitor(owner)) if file.path == Path(path)), ""):
+        return stored
     file = page.files.save(page.visitor(owner), Path(path), Path(path).name, "", use)
     return "" if file is None else file.id
 

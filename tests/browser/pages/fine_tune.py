@@ -14,18 +14,14 @@ class FineTuneTab(Tab):
 
     # The file of examples.
     def upload(self, name: str, text: str) -> None:
-        """Upload a file of examples, in the place of the one before, and wait until it has been read and checked."""
-        clear = self.at("#tune-file").get_by_role("button", name="Clear")
-        if clear.count():
-            clear.first.click()
-            self.app.settle()
-        self.app.upload("tune-file", name, text)
+        """Add a file of examples as data, and wait until it has been read and checked."""
+        self.app.add_data(name, text)
         expect(self.caption).to_contain_text(name)
         self.app.settle()
 
     def choose_sample(self, sample: str) -> None:
-        """Choose one of the sample sets by its id."""
-        self.at(f"#tune-{sample}").click()
+        """Choose one of the samples in the header by its title."""
+        self.app.choose_corpus(sample)
         expect(self.verdict).to_be_visible()
         self.app.settle()
 

@@ -21,6 +21,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import bootstrap_mean
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint
+from sbert_studio.serialization import to_plain
 from sbert_studio.services.questions import OpenQuestionsError
 from sbert_studio.settings import Limits
 from sbert_studio.ui import verbs as api
@@ -272,11 +273,9 @@ def test_visitors_have_one_evaluation_at_a_time_and_see_their_own_and_public_sco
         start(shared, mine, models, public)
     assert handlers.show_evaluation(shared, theirs).state == ""
     assert ended(shared, mine).status == "finished"
-    form = EvaluationForm(("all-MiniLM-L6-v2",), FILE)
-    assert handlers.start_sample(shared, mine, models[0], models[0], form, Selection("sample", "none")) is None
-    handlers.start_sample(shared, mine, models[0], models[0], form, Selection("sample", item.id))
-    view = view_of(shared, mine)
-    assert view.conclusion and view.conclusion["made"]["again"] == f"evaluate-{item.id}"
+    sample = shared.corpora.open(mine, f"sample:{item.id}")
+    handlers.start_form(shared, mine, models[0], models[0], sample, EvaluationForm(("all-MiniLM-L6-v2",), FILE))
+    assert view_of(shared, mine).conclusion
     assert {entry.data for entry in handlers.visible_entries(shared, mine)} == {"private.csv", item.title}
     (entry,) = handlers.visible_entries(shared, theirs)
     assert entry.data == item.title
@@ -334,7 +333,7 @@ def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_fi
     path = write_pairs(tmp_path / "dev300.csv", 60)
     form = EvaluationForm([tiny, static], FILE, str(path), None, "", "sts", None)
     assert handlers.restore_form(shared, owner) is None
-    handlers.start_form(shared, owner, static, static, "en", form)
+    handlers.start_form(shared, owner, static, static, None, form)
     job = ended(shared, owner)
     assert job.status == "finished" and job.title == "2 models on dev300.csv"
 
@@ -342,8 +341,9 @@ def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_fi
     filled = handlers.restore_form(shared, owner)
     assert filled is not None and filled.models["value"] == [tiny, static] and filled.header_model == static
     assert filled.groups.file_group == props(visible=True) and filled.groups.suite_group == props(visible=False)
+    stored = shared.files.list_files(shared.visitor(owner))[0].path
     again = EvaluationForm(
-        filled.models["value"], filled.source, filled.file, filled.suite, filled.public_set, filled.task, filled.known_rows
+        filled.models["value"], filled.source, str(stored), filled.suite, filled.public_set, filled.task, filled.known_rows
     )
     assert Path(str(again.file)).name == "dev300.csv" and again.task == "sts"
     conclusion = view_of(shared, owner).conclusion
@@ -372,8 +372,7 @@ def test_model_that_nobody_chose_follows_the_language_of_the_file(tmp_path: Path
         # The evaluation reports which of several chosen models cannot read the texts.
         several = replace(form, models=(default, "glove-6B-50d"))
         assert handlers.fit_models(page, several, data, default, "") == (several, FittingModels())
-        assert handlers.form_data(page, form, "zh").path == data.path
-        assert handlers.form_data(page, form).path == get_sample("scored_pairs").path
+        assert handlers.form_data(page, form, page.corpora.open(None, "sample:chinese_pairs")).path == data.path
 
 
 @pytest.mark.parametrize(
@@ -459,3 +458,22 @@ def test_verdict_needs_an_interval_that_excludes_zero() -> None:
     assert verdict(drawn(None), drawn(draws)) == ""
     wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
     assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"
+
+
+def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_place_on_the_leaderboard(page: Page, tmp_path: Path) -> None:
+    form = EvaluationForm((str(page.studio.settings.default_model),), FILE)
+    texts = tmp_path / "texts.txt"
+    texts.write_text("cat dog mat\nmoon star sky\nred park bench\n", encoding="utf-8")
+    plain = page.corpora.put(page.corpora.read(texts))
+    pairs = page.corpora.put(page.corpora.read(write_pairs(tmp_path / "mine.csv", 60)))
+    for corpus, name in ((plain, get_sample("scored_pairs").title), (pairs, "mine.csv")):
+        view = handlers.show_first_scores(page, None, corpus, form, "en")
+        assert view is not None and view.conclusion is not None and len(view.scores["rows"]) == 2
+        assert name in view.conclusion["made"]["words"] and handlers.visible_entries(page, None) == []
+        again = handlers.show_first_scores(page, None, corpus, form, "en")
+        assert again is not None and again.scores == to_plain(view.scores), "stored in the workspace"
+    assert len(list(page.studio.workspace.cache("first-scores").glob("*.json"))) == 2
+    missing = handlers.follow_data(page, plain, form)
+    assert missing.missing is not None and "scores, labels or a category" in missing.missing["text"]
+    assert handlers.follow_data(page, pairs, form).missing is None
+    assert handlers.show_first_scores(page, None, pairs, replace(form, source=handlers.SUITE), "en") is None

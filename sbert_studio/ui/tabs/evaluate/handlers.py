@@ -8,26 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....data.loading.hub import hub_address, parse_hub_address
-from ....data.samples import default_sample
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.report import describe_metric
-from ....evaluation.tasks import SCORED_KINDS, TASKS, get_task
+from ....evaluation.tasks import TASKS, get_task
 from ....i18n import _
+from ....services.data_overview import describe_uses
 from ....services.jobs import BeginPhase
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ....services.questions import OpenQuestionsError, apply_answer
-from ...components import find_sample, form_key, form_provenance, samples_of
+from ...components import form_key, form_provenance
 from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store
 from ...state import ModelUpdate, is_own_model
 from ...views import UNCHANGED, Unchanged, Update, Value, chosen_option, column, placeholder, props, table
+from .first_scores import first_scores
 from .view_model import (
     ComparedModels,
     EvaluationPanel,
     EvaluationView,
     FittingModels,
+    FollowedData,
     KnownRowsView,
     PolledEvaluation,
     RestoredEvaluation,
@@ -40,6 +42,8 @@ from .view_model import (
 )
 
 if TYPE_CHECKING:
+    import gradio as gr
+
     from ....runs.scores import LeaderboardEntry
     from ....services.jobs import JobView
 
@@ -92,23 +96,45 @@ class EvaluationRequest:
     repeat_button: str = EVALUATE_AGAIN  # id of the button that repeats it
 
 
-def start_form(page: Page, owner: object, model: str, saved_model: object, language: str, form: EvaluationForm) -> StartedEvaluation:
-    data = form_data(page, form, language)
+def start_form(page: Page, owner: object, model: str, saved_model: object, corpus: str | None, form: EvaluationForm) -> StartedEvaluation:
+    data = form_data(page, form, corpus)
     form, fitting = fit_models(page, form, data, model, saved_model)
-    _start_form(page, owner, model, form, language)
+    _start_form(page, owner, model, form, corpus)
     return StartedEvaluation(show_evaluation(page, owner), fitting)
 
 
-def start_sample(
-    page: Page, owner: object, model: str, saved_model: object, form: EvaluationForm, selection: Selection
-) -> StartedEvaluation | None:
-    sample = find_sample(selection.item, *SCORED_KINDS)
-    if sample is None:
+def follow_data(page: Page, corpus: str | None, form: EvaluationForm) -> FollowedData:
+    """Evaluate on newly selected data: clear the results of other data, and say what is missing if it has no answers to compare with."""
+    selected = page.corpora.selected(corpus)
+    cleared = EvaluationView("", "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
+    return FollowedData(str(selected.path), missing_note(page, corpus), cleared)
+
+
+def missing_note(page: Page, corpus: str | None) -> Value | None:
+    """Return the note on what is missing in the selected data; ``None`` if models can be evaluated on it."""
+    selected = page.corpora.selected(corpus)
+    use = describe_uses(page.corpora.table(selected.path, selected.corpus.name), (selected.column,))[-1]
+    if use.is_possible:
         return None
-    data = EvaluationData(sample.path, sample.title, known_rows=known_rows_file(form.task, form.known_rows))
-    form, fitting = fit_models(page, form, data, model, saved_model)
-    start_evaluation(page, owner, _request(page, owner, model, form, data, form.task, f"evaluate-{sample.id}"))
-    return StartedEvaluation(show_evaluation(page, owner), fitting)
+    name = selected.corpus.name
+    return {
+        "text": _("{name} cannot be used to evaluate a model: {why}.", name=name, why=use.text),
+        "theirs": page.corpora.user_names(selected),
+    }
+
+
+def show_first_scores(
+    page: Page, owner: object, corpus: str | None, form: EvaluationForm, language: str, progress: gr.Progress | None = None
+) -> EvaluationView | None:
+    """Show what the tab opens with, unless the visitor has an evaluation or chose something else than their data."""
+    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
+    if form.source != FILE or (job is not None and job.active):
+        return None
+    found = first_scores(page, page.corpora.selected(corpus), language, progress)
+    if found is None:
+        return None
+    shown = EvaluationView("", "", None, props(visible=False), UNCHANGED, conclusion=found.conclusion, scores=found.scores)
+    return replace(shown, details=found.details, chart=found.chart, differences=found.differences)
 
 
 def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm) -> EvaluationView:
@@ -164,25 +190,18 @@ def update_form_key(form: EvaluationForm) -> Value:
     return {"form": "evaluate", "key": form.key}
 
 
-def fit_uploaded_file(page: Page, model: str, saved_model: object, form: EvaluationForm) -> FittingModels | None:
-    if not form.file:
-        return None
-    return fit_models(page, form, EvaluationData(Path(form.file), Path(form.file).name), model, saved_model)[1]
-
-
 def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
     """Restore the form of the visitor's last evaluation, without deleted models and files."""
     last = _last_request(page, owner)
     if last is None or not last.form.source:
         return None
-    form, stored = last.form, (last.stored_file, last.stored_known_rows)
-    file, known_rows = (file_store.restore_form_file(page, owner, one) if one else None for one in stored)
+    form, stored = last.form, last.stored_known_rows
+    known_rows = file_store.restore_form_file(page, owner, stored) if stored else None
     choices = _model_choices(page, owner)
     names = {name for _, name in choices}
     return RestoredEvaluation(
         models=props(choices=choices, value=[name for name in form.models or () if name in names or not is_own_model(name)]),
         source=form.source,
-        file=file,
         suite=form.suite,
         public_set=form.public_set,
         task=form.task,
@@ -263,17 +282,17 @@ def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
-def form_data(page: Page, form: EvaluationForm, language: str = "en") -> EvaluationData:
+def form_data(page: Page, form: EvaluationForm, corpus: str | None = None) -> EvaluationData:
     if form.source == PUBLIC:
         return public_set(form.public_set)
     if form.source == SUITE:
         if form.suite not in {name for _, name in suite_choices(page)}:
             raise StudioError("no suite is selected", suite_help(page))
         return EvaluationData("", form.suite or "", suite=form.suite or "")
-    if form.file:
+    selected = page.corpora.selected(corpus)
+    if form.file and form.file != str(selected.path):
         return EvaluationData(Path(form.file), Path(form.file).name)
-    sample = default_sample(language, *SCORED_KINDS) or samples_of(*SCORED_KINDS)[0]
-    return EvaluationData(sample.path, sample.title)
+    return EvaluationData(selected.path, selected.corpus.name)
 
 
 def public_set(address: str | None) -> EvaluationData:
@@ -339,8 +358,8 @@ def suite_help(page: Page) -> str:
     return _("There are none on this machine. Put folders such as sts12/ or stsb/ into “suites” in the data folder{folder}", folder=folder)
 
 
-def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, language: str = "en") -> None:
-    data, last = form_data(page, form, language), _last_request(page, owner)
+def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, corpus: str | None = None) -> None:
+    data, last = form_data(page, form, corpus), _last_request(page, owner)
     if last is not None and data.path and file_store.fingerprint(last.data.path) == file_store.fingerprint(data.path):
         data = replace(last.data, path=data.path)  # answers to questions about this file still apply
     task = form.task if form.source == FILE else _AUTO

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ....evaluation.tasks import SCORED_KINDS, all_tasks
+from ....evaluation.tasks import all_tasks
 from ... import routing
-from ...components import download_button, sample_picker, samples_of, upload
+from ...components import download_button, first_sight, upload
 from ...panel import Panel
 from ...views import view
 from . import handlers
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _ABOUT = "Compare models on texts rated or labelled by people: which is better, by how much, and could it be chance?"
-_SOURCES = [("A file", handlers.FILE), ("A suite", handlers.SUITE), ("A public dataset", handlers.PUBLIC)]
+_SOURCES = [("Your data", handlers.FILE), ("A suite", handlers.SUITE), ("A public dataset", handlers.PUBLIC)]
 _PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test split is used, or the file that you specify after the id."
 
 
@@ -84,8 +84,7 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
     )
     source = gr.Radio(_SOURCES, value=handlers.FILE, label="Evaluate on", elem_id="evaluate-source")
     with gr.Column(visible=True, elem_classes=["sb-tight"]) as file_group:
-        file = upload("Scored pairs, triplets or labelled texts", "evaluate-file")
-        samples = sample_picker(samples_of(*SCORED_KINDS), "evaluate")
+        missing = view("note", elem_id="evaluate-missing")
         task = gr.Dropdown(task_choices(), value="auto", label="Task", elem_id="evaluate-task")
         with gr.Column(visible=False, elem_classes=["sb-tight"]) as known_group:
             known_rows = upload("Rows with known answers (optional)", "evaluate-known")
@@ -100,8 +99,8 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
     return {
         "models": models,
         "source": source,
-        "file": file,
-        "samples": samples,
+        "file": gr.State(None),
+        "missing": missing,
         "task": task,
         "known_rows": known_rows,
         "known_help": known_help,
@@ -141,7 +140,8 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
     panel.on(panel["task"].input, handlers.choose_task, quiet=True)
     panel.on(panel["start"].click, handlers.start_form, progress_on="job")
     panel.on(panel["again"].click, handlers.repeat_evaluation, progress_on="job")
-    panel.on(panel["samples"].select, handlers.start_sample, quiet=True)
+    panel.on(page.data.change, handlers.follow_data, quiet=True)
+    panel.on(first_sight("evaluate-scores").select, handlers.show_first_scores, progress_on="scores")
     # One event for all parts of the form: with several, the response to an earlier state could arrive last.
     parts = [panel[name].change for name in ("models", "source", "file", "suite", "public_set", "task", "known_rows")]
     panel.on(parts, handlers.update_form_key, output="form_key", trigger_mode="always_last", quiet=True)
@@ -158,7 +158,6 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
 
 
 def _connect_models(page: Page, panel: Panel) -> None:
-    panel.on(panel["file"].upload, handlers.fit_uploaded_file, quiet=True)
     panel.on(panel["models"].focus, handlers.update_model_choices, output="models", quiet=True)
     panel.on([page.model.change, page.runs_version.change], handlers.follow_header_model, quiet=True)
     # Initially, the header contains the default model. A model stored in the browser arrives as a change; also following the header here

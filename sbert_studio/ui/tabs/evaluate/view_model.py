@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ....services.jobs import JobView
     from ....services.results import EvaluationResult
 
-NO_SCORES = placeholder("Scores appear here, one row per model.")
+NO_SCORES = placeholder("Press Evaluate to compare the models on your data.")
 _QUESTION_OPEN = placeholder("Scores appear here once the question is answered.")
 _MAX_NOTES, _MAX_DIFFERENCES, _MAX_CHARACTERS = 8, 20, 300
 # Entries of reports that describe the rows and the procedure.
@@ -66,13 +66,20 @@ class EvaluationView:
     job_id: str
     job: Value | None
     stop: Update
-    evaluations_timer: Update
+    evaluations_timer: Update | Unchanged
     questions: Value | None = None
     conclusion: Value | None = None
     scores: Value = field(default_factory=lambda: NO_SCORES)
     chart: Value | None = None
     differences: Value | None = None
     details: Value | None = None
+
+
+@dataclass(frozen=True)
+class FollowedData:
+    file: str
+    missing: Value | None
+    view: EvaluationView | Unchanged
 
 
 @dataclass(frozen=True)
@@ -124,7 +131,6 @@ class KnownRowsView:
 class RestoredEvaluation:
     models: Update
     source: str
-    file: str | None
     suite: str | None
     public_set: str | None
     task: str

@@ -336,6 +336,9 @@ def _file_id(page: Page, owner: object, path: object, name: str, draft: Draft | 
     sample = next((item.id for item in list_samples() if item.path == path and not changes), None)
     if sample is not None:
         return f"{_SAMPLE}{sample}"
+    own = page.files.list_files(page.visitor(owner)) if not changes else []
+    if stored_id := next((file.id for file in own if file.path == path), ""):
+        return f"{_FILE}{stored_id}"
     key = (page.visitor(owner), path, changes)
     if key not in page.form_files:
         if draft is not None and changes:

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from ...panel import Selection
 
 
-
 @dataclass(frozen=True)
 class ColumnInputs:
     kind: Kind | None

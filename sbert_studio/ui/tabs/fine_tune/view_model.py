@@ -37,10 +37,8 @@ KINDS = {
     "labelled_texts": "Texts with a category",
     "sentences": "Sentences without labels",
 }
-NO_FILE = placeholder(
-    "Choose a file or a sample. Its columns, the kind of examples and any problems are detected automatically; "
-    "training starts only when you press Start training."
-)
+NO_FILE = placeholder("The rows of your data appear here, with the kind of examples and any problems.")
+_ADVICE = "To train on this data, add a column of scores, labels or categories, or label texts on the map."
 NO_GROUP = ("none", "")
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
 _PREVIEW_ROWS = 4
@@ -195,7 +193,8 @@ def findings_view(draft: Draft) -> Value:
     more = {"changes": list(draft.changes), "undo": "Undo" if draft.changes else ""}
     if draft.plan is None:
         problem = {"severity": "error", "message": to_sentence(draft.problem), "where": "", "fix": "", "index": -1}
-        return {"verdict": "Training cannot start yet.", "findings": [problem], "offers": [], **more}
+        advice = {"severity": "info", "message": _ADVICE, "where": "", "fix": "", "index": -1}
+        return {"verdict": "Training cannot start yet.", "findings": [problem, advice], "offers": [], **more}
     diagnosis, roles = draft.plan.diagnosis, draft.plan.roles
     value = {
         "verdict": (

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....i18n import _
 from ... import routing
-from ...components import cancel_button, download_button, refresh_model_choices, sample_picker, samples_of, upload
+from ...components import cancel_button, download_button, first_sight, refresh_model_choices, sample_picker, samples_of, upload
 from ...language_switch import example_textbox
 from ...panel import Panel
 from ...state import SIMILARITY
@@ -57,7 +57,7 @@ def _build_two_texts(page: Page) -> None:
         with gr.Column(elem_classes=["sb-panel"], min_width=300):
             gauge = view("gauge", elem_id="similarity-gauge")
             words = view("words", elem_id="similarity-words")
-            hint = view("empty", {"text": "The score appears here."})
+            hint = view("empty")
     panel = Panel(
         page,
         first=first,
@@ -69,7 +69,8 @@ def _build_two_texts(page: Page) -> None:
         model_table=view("table", elem_id="similarity-table"),
         compared=gr.State(None),
     )
-    panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
+    sight = first_sight("similarity-gauge", by="model")
+    panel.on([button.click, first.submit, second.submit, sight.select], handlers.compare_texts)
     # A comparison requested by another tab, such as an error of a fine-tuned model.
     boxes = ("first", "second", "other_models")
     filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, output=boxes, ends_chain=True, quiet=True)
@@ -86,8 +87,9 @@ def _build_several_texts(page: Page) -> None:
             button = gr.Button("Compare all", variant="primary", elem_id="matrix-compare")
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
             matrix = view("matrix", elem_id="matrix-view")
-            hint = view("empty", {"text": "A grid of scores appears here: darker is more similar."})
-    Panel(page, lines=lines, matrix=matrix, hint=hint).on(button.click, handlers.compare_lines)
+            hint = view("empty")
+    triggers = [button.click, first_sight("matrix-view", by="model").select]
+    Panel(page, lines=lines, matrix=matrix, hint=hint).on(triggers, handlers.compare_lines)
 
 
 def _build_pairs_file(page: Page) -> None:

@@ -35,4 +35,4 @@ def start(page: Page, key: str | None, form: dict[str, Any], model: str | None =
     """Press Start; return the id of the run."""
     from sbert_studio.ui.tabs.fine_tune.handlers import start_training
 
-    return start_training(page, key, model, owner, name, 0, "en", pins_form(), form).selected.chosen
+    return start_training(page, key, model, owner, name, 0, None, pins_form(), form).selected.chosen

@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from tiny_studio import write_pairs
 
+from sbert_studio.data.samples import get_sample
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import translate_value
 from sbert_studio.services import TrainRequest
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
 from sbert_studio.ui.state import new_visitor_id
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
 from sbert_studio.ui.tabs.fine_tune.draft import restore_draft, save_draft
-from sbert_studio.ui.tabs.fine_tune.handlers import samples
 from sbert_studio.ui.tabs.models import handlers as models
 from sbert_studio.ui.views import UNCHANGED
 
@@ -51,7 +52,9 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
             self.append(desc)
 
     bar: Any = Bar()
-    opened = handlers.open_file(page, str(pairs), None, "", bar)
+    shown = handlers.show_data(page, None, page.corpora.put(page.corpora.read(pairs)), None, None, None, "", bar)
+    assert shown is not None
+    opened = shown.file
     assert list(dict.fromkeys(bar)) == ["Reading"] and opened.view.preview["rows"], "the first rows are shown before they are checked"
     assert opened.view.findings is not None and opened.view.findings["verdict"].startswith("Checking")
     checked = handlers.check_draft(page, opened.view.draft, bar)
@@ -75,13 +78,14 @@ def test_a_second_check_encodes_no_text_again(page: Page, pairs: Path) -> None:
 def test_rows_that_are_not_checked_yet_are_checked_by_start_and_not_over_other_data(page: Page, pairs: Path) -> None:
     def open_other_data(share: float | None, desc: str) -> None:
         if desc.startswith("Checking"):
-            handlers.open_file(page, str(pairs), None, "")
+            handlers.open_fitting(page, pairs, None, None, "")
+            page.drafts.put(open_path(page, pairs))
 
-    first, second = (handlers.open_file(page, str(pairs), None, "").view.draft for _ in range(2))
+    first, second = (page.drafts.put(handlers.open_fitting(page, pairs, None, None, "")[0]) for _ in range(2))
     interrupted: Any = open_other_data
     assert handlers.check_draft(page, first, interrupted) is None, "other data was opened in the meantime"
     assert not page.drafts.get(second).is_checked
-    assert handlers._planned(page, second, None, "en", view_model.settings_view(None, view_model.default_settings())).plan is not None
+    assert handlers._planned(page, second, None, None, view_model.settings_view(None, view_model.default_settings())).plan is not None
 
 
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
@@ -316,7 +320,7 @@ def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(
 def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
     for epochs, words in ((2.0, "2 epochs of 60 rows"), (1.0, "1 epoch of 60 rows")):
-        view = handlers.estimate_training(page, key, None, "en", form_of(page.drafts.get(key), epochs=epochs))
+        view = handlers.estimate_training(page, key, None, None, form_of(page.drafts.get(key), epochs=epochs))
         shown = view.plan.forecast
         assert isinstance(shown, dict) and page.drafts.get(view.draft).overrides["epochs"] == epochs
         assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
@@ -357,12 +361,18 @@ def test_a_file_that_is_chosen_while_another_model_reads_the_one_before_stays(
 def test_a_new_draft_is_stored_with_its_settings_name_and_pinned_texts(page: Page, pairs: Path) -> None:
     draft = open_path(page, pairs).with_request(overrides={"epochs": 7})
     key, pins = page.drafts.put(drafts.plan_again(page.studio, draft, None)), view_model.pins_form(["one", "other", *[""] * 9])
-    stored = handlers.store_form(page, None, key, "Cats", pins)
+    corpus = corpora.open_file(page, str(pairs))
+    stored = handlers.store_form(page, None, corpus, key, "Cats", pins)
     assert isinstance(stored, dict)
     assert (stored["overrides"], stored["name"], stored["pinned"][:2]) == ({"epochs": 7}, "Cats", ["one", "other"])
-    assert handlers.store_form(page, None, None, "Cats", pins) is UNCHANGED, "no file was chosen"
-    restored = handlers.restore_form(page, None, stored, None, None)
+    assert handlers.store_form(page, None, corpus, None, "Cats", pins) is UNCHANGED, "no file was chosen"
+    restored = handlers.show_data(page, None, corpus, None, stored, None, "")
     assert restored is not None and restored.name == "Cats" and restored.pins_view.visible_pairs == 1
+    other = handlers.show_data(page, None, None, None, stored, None, "")
+    assert other is not None and other.name is UNCHANGED, "it is the form of other data"
+    cleared = handlers.clear_data()
+    assert cleared.name == "" and cleared.file.view.draft is None
+    assert (cleared.file.view.plan.forecast, cleared.file.view.plan.reasons, cleared.file.view.plan.command) == (None, None, None)
 
 
 def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
@@ -408,9 +418,9 @@ def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -
 
 def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
-    draft = open_path(page, samples()[0].path, model).with_request(dev=write_pairs(tmp_path / "dev.csv", seed=4))
+    draft = open_path(page, get_sample("bank_messages").path, model).with_request(dev=write_pairs(tmp_path / "dev.csv", seed=4))
     saved = save_draft(page, OWNER, draft, "")
-    assert saved["file"] == f"sample:{samples()[0].id}"
+    assert saved["file"] == "sample:bank_messages"
     again = restore_draft(page, OWNER, saved, model)
     assert again is not None and again.request.dev is not None
     assert again.request.dev.read_bytes() == (tmp_path / "dev.csv").read_bytes()

@@ -38,7 +38,7 @@ class Browser:
 
     def ask(self) -> PlanView:
         sent = {"values": dict(self.values), "revision": self.revision}
-        answer = change_settings(self.page, None, self.key, "", self.page.studio.settings.default_model, pins_form(), sent)
+        answer = change_settings(self.page, None, None, self.key, "", self.page.studio.settings.default_model, pins_form(), sent)
         if isinstance(answer.saved_form, dict):
             assert answer.saved_form["overrides"] == self.draft.overrides, "a reload restores what was chosen, and nothing else"
         return answer.plan
