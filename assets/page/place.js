@@ -103,7 +103,7 @@
       return;
     }
     const bar = bars.get(root)?.bar || el("div", { class: "sb-made sb-dim", role: "status" });
-    bars.set(root, { bar, made: value.made });
+    bars.set(root, { bar, made: value.made, first: window.SB.isSighting?.() ?? false });
     if (!bar.isConnected) root.before(bar);
     mark(root, bar, value.made);
   }
@@ -145,14 +145,15 @@
       if (now === spoken) return;
       spoken = now;
       // Sample texts follow the language only while no result shows what was made of them.
-      select(chooser, [...bars.keys()].some((root) => root.isConnected) ? "results" : "language", now);
+      select(chooser, [...bars].some(([root, one]) => root.isConnected && !one.first) ? "results" : "language", now);
     });
     return (value) => { if (value.words) window.SB.language.rename(value.words); };
   };
 
   // Whether the page is where its address leads, and what is chosen there: data and model, by which a first result is computed.
+  const isFirst = (root) => Boolean(bars.get(root)?.first);  // a result that the visitor did not ask for
   const arrived = () => now !== null && Date.now() > going;
-  const chosen = (by) => (by === "model" ? now?.model : `${now?.corpus} ${now?.model}`) ?? "";
+  const chosen = (by) => `${window.SB.language.now()} ${now?.model} ${by === "model" ? "" : now?.corpus}`;
 
   // Back pressed twice: the second place is gone to once the first is there, and nothing writes over it until then.
   window.addEventListener("popstate", () => {
@@ -160,5 +161,5 @@
     if (Date.now() < going) again = true;
     else go(true);
   });
-  Object.assign(window.SB, { place, made, opening, arrived, chosen });
+  Object.assign(window.SB, { place, made, opening, isFirst, arrived, chosen });
 })();

@@ -5,10 +5,11 @@
   const { views, select } = window.SB;
   const WAIT = 250;  // milliseconds between looks
   const parts = [];
-  let timer = 0;
+  let timer = 0, asking = 0;  // asking: when a result was asked for that has not come yet
 
   const isSettled = () => document.body.getAttribute("aria-busy") === "false" && window.SB.arrived?.();
   const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
+  const isSighting = () => asking > 0;
   function isEmpty(id) {
     const box = document.getElementById(id), view = box?.querySelector(".sb-view");
     // A map that is drawn keeps its hidden placeholder, and its list may have nothing to show.
@@ -18,14 +19,20 @@
   function look() {
     clearTimeout(timer);
     if (document.hidden) return;
+    if (asking) {
+      if (!isSettled() || Date.now() - asking < 2 * WAIT) { timer = setTimeout(look, WAIT); return; }
+      asking = 0;
+    }
     for (const part of parts) {
       if (!part.root.isConnected) continue;
-      if (!isEmpty(part.value.result)) { part.asked = null; continue; }
+      const view = document.querySelector(`#${part.value.result} .sb-view`), key = window.SB.chosen?.(part.value.by) ?? "";
+      // A first result follows the model, the data and the language; one that the visitor asked for stays.
+      if (!isEmpty(part.value.result) && !window.SB.isFirst?.(view)) { part.asked = null; continue; }
       if (!isSeen(part.root)) continue;
-      const key = window.SB.chosen?.(part.value.by) ?? "";
       if (part.asked === key) continue;
       if (!isSettled()) { timer = setTimeout(look, WAIT); return; }
       part.asked = key;
+      asking = Date.now();
       select(part.host, "sight", 0);
       timer = setTimeout(look, WAIT);
       return;
@@ -41,5 +48,5 @@
   // A tab that is opened, an answer, and the page that is seen again.
   for (const kind of ["click", "keyup"]) window.addEventListener(kind, soon, { passive: true });
   document.addEventListener("visibilitychange", soon);
-  window.SB.soon = soon;
+  Object.assign(window.SB, { soon, isSighting });
 })();

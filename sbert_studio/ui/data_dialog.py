@@ -210,7 +210,7 @@ def build(page: Page, button: gr.Button) -> None:
         with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap"):
             with gr.Tab("Upload", id="upload"):
                 file = upload("CSV, TSV, TXT, JSONL, XLSX or Parquet", "data-file")
-            with gr.Tab("Sample", id="sample"):
+            with gr.Tab("Samples", id="sample"):
                 samples = sample_picker(list_samples(), "data", "Samples")
             with gr.Tab("Hub dataset", id="hub"):
                 address = gr.Textbox(

@@ -97,7 +97,7 @@ def come_back_after_a_reload(app: App) -> None:
     app.reload()
     evaluate.open()
     expect(evaluate.rows).to_have_count(2)
-    expect(evaluate.file).to_contain_text("small")
+    expect(app.corpus_name).to_have_value(FILE)
     expect(evaluate.models).to_have_text([BUNDLED, STATIC])
     expect(evaluate.made_with).not_to_have_class(STALE)
     app.settle()
@@ -105,9 +105,9 @@ def come_back_after_a_reload(app: App) -> None:
 
 
 def score_them_again(app: App) -> None:
-    """Where the file was cleared, the one of the result is used, never a sample in its place."""
+    """Another task marks the result, which is made again by a click."""
     evaluate, page = app.evaluate, app.page
-    evaluate.file.get_by_role("button", name="Clear").first.click()
+    app.choose("#evaluate-task", "Pairs with scores")
     expect(evaluate.made_with).to_have_class(STALE)
     evaluate.rows.first.evaluate("row => { row.dataset.earlier = 'true' }")
     evaluate.verdict.get_by_role("button", name="Run again").click()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from .pages import App
 
-SAMPLE, MODEL = "bank_messages", "all-MiniLM-L6-v2"
+SAMPLE, MODEL = "Messages to a bank", "all-MiniLM-L6-v2"
 _TRAINS = 300_000  # milliseconds: a small processor reads five rows per second
 _GAIN = re.compile(r"it now assigns (\d+) of 100 new texts to the right category instead of (\d+)")
 

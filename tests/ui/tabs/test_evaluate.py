@@ -473,7 +473,7 @@ def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_pl
         again = handlers.show_first_scores(page, None, corpus, form, "en")
         assert again is not None and again.scores == to_plain(view.scores), "stored in the workspace"
     assert len(list(page.studio.workspace.cache("first-scores").glob("*.json"))) == 2
-    missing = handlers.follow_data(page, plain, form)
+    missing = handlers.follow_data(page, None, plain, form)
     assert missing.missing is not None and "scores, labels or a category" in missing.missing["text"]
-    assert handlers.follow_data(page, pairs, form).missing is None
+    assert handlers.follow_data(page, None, pairs, form).missing is None
     assert handlers.show_first_scores(page, None, pairs, replace(form, source=handlers.SUITE), "en") is None

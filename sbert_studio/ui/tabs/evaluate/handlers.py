@@ -103,9 +103,12 @@ def start_form(page: Page, owner: object, model: str, saved_model: object, corpu
     return StartedEvaluation(show_evaluation(page, owner), fitting)
 
 
-def follow_data(page: Page, corpus: str | None, form: EvaluationForm) -> FollowedData:
+def follow_data(page: Page, owner: object, corpus: str | None, form: EvaluationForm) -> FollowedData:
     """Evaluate on newly selected data: clear the results of other data, and say what is missing if it has no answers to compare with."""
     selected = page.corpora.selected(corpus)
+    last = _last_request(page, owner)
+    if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
+        return FollowedData(str(selected.path), missing_note(page, corpus), show_evaluation(page, owner))
     cleared = EvaluationView("", "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
     return FollowedData(str(selected.path), missing_note(page, corpus), cleared)
 
