@@ -68,7 +68,7 @@ def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
     expect(app.model_name).to_have_value(MULTILINGUAL_NAME)
     expect(page.locator(".sb-made", has_text=MULTILINGUAL_NAME).last).to_be_visible()
-    expect(page.locator(".sb-made-stale")).to_have_count(0)
+    expect(page.locator(".sb-made-stale:visible")).to_have_count(0)
     expect(selected(app)).to_contain_text(f"Most texts of mine.csv look like Chinese: {MULTILINGUAL_NAME} is selected.")
     assert "model" not in app.address
     app.choose_corpus("Support requests")

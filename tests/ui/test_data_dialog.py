@@ -116,4 +116,4 @@ def test_training_pairs_and_samples_are_data_too(page: Page) -> None:
     assert shown.review is not None
     assert all(use["ok"] for use in shown.review["uses"]) and "pairs with a score" in str(shown.review["uses"][1]["text"])
     sentences = data_dialog.add_sample(page, Header(), Selection("sample", "questions")).review
-    assert sentences is not None and [use["ok"] for use in sentences["uses"]] == [True, False, False]
+    assert sentences is not None and [use["ok"] for use in sentences["uses"]] == [True, True, False]
