@@ -61,24 +61,18 @@
       ...(value.notes || []).map((note) => el("p", { class: "sb-note" }, note)));
   };
 
-  // A table as a file and as what a spreadsheet takes from the clipboard: every cell whole, and none of them a live formula.
-  const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@\t\r\n＝＋－＠]/;
-  const whole = (cell) => (cell === null || cell === undefined ? "" : Array.isArray(cell) ? cell.join(typeof cell[0] === "string" ? "" : " ") : String(cell));
-  const safe = (text) => (LIVE.test(text) && !NUMBER.test(text) ? `'${text}` : text);
-  const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const asCsv = (names, rows) => [names, ...rows].map((row) => row.map((cell) => quoted(safe(whole(cell)))).join(",")).join("\r\n") + "\r\n";
-  const asLines = (names, rows) => [names, ...rows].map((row) => row.map((cell) => safe(whole(cell)).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n");
-  function download(name, text) {
-    // Without the byte-order mark, Excel garbles all letters that are not ASCII.
-    const url = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
+  const { files } = window.SB;
+  function download(name, blob) {
+    const url = URL.createObjectURL(blob);
     el("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 10000);
   }
   const takeaway = (name, names, rows) => {
     const copy = el("button", { type: "button", class: "sb-plain-button", title: "Copy the table for a spreadsheet", on: { click: () => {
-      navigator.clipboard?.writeText(asLines(names, rows())).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
+      navigator.clipboard?.writeText(files.lines(names, rows())).then(() => { copy.textContent = "Copied"; setTimeout(() => { copy.textContent = "Copy"; }, 1500); });
     } } }, "Copy");
-    return el("span", { class: "sb-takeaway" }, el("button", { type: "button", class: "sb-plain-button", title: "Download the table as a CSV", on: { click: () => download(`${name}.csv`, asCsv(names, rows())) } }, "CSV"),
+    return el("span", { class: "sb-takeaway" }, el("button", { type: "button", class: "sb-plain-button", title: "Download the table as a CSV", on: { click: () => download(`${name}.csv`, new Blob([files.csv(names, rows())], { type: "text/csv;charset=utf-8" })) } }, "CSV"),
+      el("button", { type: "button", class: "sb-plain-button", title: "Download the table as an Excel workbook", on: { click: () => download(`${name}.xlsx`, files.xlsx(names, rows())) } }, "XLSX"),
       navigator.clipboard ? copy : null);
   };
   window.SB.takeaway = takeaway;

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 from playwright.sync_api import Browser, Page
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
@@ -236,3 +239,26 @@ def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Pag
     page.evaluate("answer", value)
     assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "", "note": "", "loss": "a", "on": True}
     assert page.input_value("#x-note input") == "" and page.is_visible("#x-on")
+
+
+def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formula(chromium: Browser) -> None:
+    rows = [["=1+1", 12.5, "007", "日本語 & <b>"], ["@x", -3, "1.50", None], ["-4", 0, "12345678901234567890", "a\nb \u0001"]]
+    page = chromium.new_page()
+    page.evaluate("window.SB = {}")
+    page.add_script_tag(path=ASSETS / "page" / "files.js")
+    made = """async ([names, rows]) => Array.from(new Uint8Array(await SB.files.xlsx(names, rows).arrayBuffer()))"""
+    content = bytes(page.evaluate(made, [["=HYPERLINK(1)", "price", "code", "name"], rows]))
+    table = page.evaluate("([names, rows]) => SB.files.csv(names, rows)", [["名前", "=1+1"], [["é", "=2"]]])
+    page.close()
+    assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
+    (sheet,) = load_workbook(io.BytesIO(content)).worksheets
+    cells = list(sheet.iter_rows())
+    assert [[cell.value for cell in row] for row in cells] == [
+        ["=HYPERLINK(1)", "price", "code", "name"],
+        ["=1+1", 12.5, "007", "日本語 & <b>"],
+        ["@x", -3, "1.50", None],
+        [-4, 0, "12345678901234567890", "a\nb "],
+    ]
+    assert {cell.data_type for row in cells for cell in row if isinstance(cell.value, str)} <= {"s", "inlineStr"}, "no formulas"
+    assert cells[1][0].quotePrefix and not cells[1][2].quotePrefix
+    assert table == "\ufeff名前,'=1+1\r\né,'=2\r\n"

@@ -240,5 +240,5 @@ def file_stem(drawn: DrawnMap, what: str = "", chosen: MapFilter | None = None) 
     """Return the name of an export, which says how many texts pass the filters."""
     stem = Path(drawn.chosen.corpus.name).stem or "corpus"
     remaining = ~drawn.edits.now.removed
-    part = "" if chosen is None else f" ({int((chosen.passes & remaining).sum())} of {int(remaining.sum())} texts)"
+    part = "" if chosen is None else f" - {int((chosen.passes & remaining).sum())} of {int(remaining.sum())} texts"
     return f"{stem} {what}".strip() + part
