@@ -4,9 +4,9 @@
 
 Each round moves the map for 150 frames, or 15 seconds: every frame asks for the next, one step further, so that the time between two
 frames is the time that one takes. With ``--peers``, regl-scatterplot and deck.gl draw the same points in the same browser, by turns;
-npm installs them into a temporary folder. Points lie in 60 groups of different size and density. With ``--vectors``, the server's part is measured too: from
-vectors in the cache to the value that is sent to the page, without the map's earlier results. The load of the machine is printed beside
-the figures, since others' work on it makes frames later.
+npm installs them into a temporary folder. Points lie in 60 groups of different size and density. With ``--vectors``, the server's part
+is measured too: from vectors in the cache to the value that is sent to the page, without the map's earlier results. The load of the
+machine is printed beside the figures, since others' work on it makes frames later.
 """
 
 from __future__ import annotations
