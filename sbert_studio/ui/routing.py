@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 2_000
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
-_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "file", "alike", "visit", *_FLAGS)}
+_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "alike", "visit", *_FLAGS)}
 _FIELDS |= {"q": "query", "from": "before", "to": "after"}
 
 
@@ -42,7 +42,6 @@ class Location:
     before: str = ""  # two models to compare, and queries
     after: str = ""
     ask: str = ""
-    file: str = ""  # id of a file of pairs
     alike: str = ""  # threshold for near-duplicates
     whole: bool = False  # whether everything else has its default; otherwise it stays
     seen: bool = False  # whether the browser already shows the tab

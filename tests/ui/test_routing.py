@@ -33,9 +33,9 @@ def test_an_address_is_read_word_by_word() -> None:
     place = Location.read({"tab": "map", "corpus": "sample:questions", "q": "x" * 5000, "drawn": "1", "colour": "topic", "visit": "3"})
     assert (place.tab, place.corpus, place.drawn, place.colour, place.visit) == ("map", "sample:questions", True, "topic", "3")
     assert len(place.query) == 2000
-    part = Location.read({"view": "changed", "from": "a", "to": "b", "ask": "cats", "file": "0123456789ab", "alike": "0.975"})
-    assert (part.view, part.before, part.after, part.ask, part.file, part.alike) == (
-        "changed", "a", "b", "cats", "0123456789ab", "0.975",
+    part = Location.read({"view": "changed", "from": "a", "to": "b", "ask": "cats", "alike": "0.975"})
+    assert (part.view, part.before, part.after, part.ask, part.alike) == (
+        "changed", "a", "b", "cats", "0.975",
     )  # fmt: skip
 
 

@@ -14,10 +14,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.duplicates import similarity_order
 from sbert_studio.explore.explain import ScoreDistribution
 from sbert_studio.ui import corpora
-from sbert_studio.ui.components import samples_of
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
-from sbert_studio.ui.routing import Location
 from sbert_studio.ui.state import TextPair
 from sbert_studio.ui.tabs.similarity import handlers
 from sbert_studio.ui.tabs.similarity.handlers import PairsView, TextsView, describe_cosine
@@ -31,7 +29,7 @@ def compare(page: Page, first: str, second: str, *others: str, model: str | None
 
 
 def score(page: Page, path: Path) -> PairsView:
-    return handlers.score_file(page, str(path), None, page.studio.settings.default_model, "")
+    return handlers.score_data(page, page.corpora.put(page.corpora.read(path)), page.studio.settings.default_model, "")
 
 
 @pytest.mark.parametrize(
@@ -198,31 +196,19 @@ def test_labels_disagree_by_their_order(page: Page, tmp_path: Path) -> None:
     assert worst["rows"][0][5].startswith("similar according to the model")
 
 
-def test_address_leads_to_an_uploaded_file_or_a_sample(page: Page, tmp_path: Path) -> None:
-    source = score(page, write_pairs(tmp_path / "pairs.csv", 20)).source
-    assert isinstance(source, str)
-    linked = handlers.open_linked_file(page, Location(view=handlers.PAIRS_VIEW, file=source), None)
-    assert linked is not None and Path(str(linked[0])).name == "pairs.csv"
-    for gone in ("0123456789ab", "../../etc", "sample:none"):
-        with pytest.raises(StudioError, match="no longer stored here"):
-            handlers.open_linked_file(page, Location(view=handlers.PAIRS_VIEW, file=gone), None)
-    with pytest.raises(StudioError, match="no longer stored here"):
-        handlers.open_linked_file(
-            Page(page.studio, shared=True), Location(view=handlers.PAIRS_VIEW, file=source), {"owner": "visitor-fedcba9876543210"}
-        )
-    for location in (None, Location(view="several", file=source), Location(view=handlers.PAIRS_VIEW), Location(file=source)):
-        assert handlers.open_linked_file(page, location, None) is None
-
-    sample = samples_of(*handlers.SAMPLE_KINDS)[0]
-    location = Location(view=handlers.PAIRS_VIEW, file=f"sample:{sample.id}")
-    linked = handlers.open_linked_file(page, location, None)
-    assert linked == (UNCHANGED, location)
-    found = handlers.score_linked_sample(page, location, None, "")
-    clicked = handlers.score_sample(page, Selection("sample", sample.id), None, "")
-    assert found is not None and clicked is not None and found.table["rows"] == clicked.table["rows"]
-    assert found.source is UNCHANGED and clicked.source == f"sample:{sample.id}"
-    assert handlers.score_sample(page, Selection("sample", "nothing"), None, "") is None
-    assert handlers.score_file(page, None, None, None, "").scores is None
+def test_pairs_of_the_selected_data_are_scored_or_it_says_what_is_missing(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    pairs = page.corpora.put(page.corpora.read(write_pairs(tmp_path / "pairs.csv", 20)))
+    found, first = handlers.score_data(page, pairs, model, ""), handlers.score_first_data(page, pairs, model, "")
+    assert first is not None and first.table["rows"] == found.table["rows"] and "pairs.csv" in found.table["made"]["words"]
+    texts = tmp_path / "texts.txt"
+    texts.write_text("cat dog mat\nmoon star sky\nred park bench\n", encoding="utf-8")
+    plain = page.corpora.put(page.corpora.read(texts))
+    with pytest.raises(StudioError):
+        handlers.score_data(page, plain, model, "")
+    missing = handlers.score_first_data(page, plain, model, "")
+    assert missing is not None and missing.scores is None and "column" in missing.table["empty"]
+    assert handlers.clear_pairs().scores is None
 
 
 def test_columns_named_like_ours_are_renamed_in_the_file(tmp_path: Path) -> None:

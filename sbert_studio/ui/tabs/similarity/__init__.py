@@ -1,4 +1,4 @@
-"""Similarity: two texts, several texts, or a file of pairs.
+"""Similarity: two texts, several texts, or the pairs of the selected data.
 
-Compare two sentences, several sentences, or a file of pairs by cosine, dot product, Euclidean or Manhattan distance.
+Compare two sentences, several sentences, or the pairs of your data by cosine, dot product, Euclidean or Manhattan distance.
 """

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....data.language import count_languages
 from ....errors import StudioError
 from ....explore.duplicates import similarity_order
-from ....i18n import _, join
+from ....i18n import _, join, to_sentence
 from ....models.similarity import score_note
 from ....serialization import to_plain
 from ...basket import VERDICTS, LabelledPair, toggle_pair
-from ...components import find_sample
 from ...handlers import progress_callback
-from ...sessions.file_store import restore_form_file, save_form_file
 from ...state import SIMILARITY, ModelUpdate, TextPair
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table
 
@@ -24,19 +22,17 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from ....data.corpus import Corpus
-    from ....data.samples import Sample
     from ....explore.explain import ScoreDistribution, Span, WordAlignment
     from ....services import Studio
     from ....services.results import PairScores
     from ...page import Page
     from ...panel import Selection
-    from ...routing import Location
 
-SAMPLE_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs")
-_SAMPLE = "sample:"
+BUTTON = "pairs-go"
 PAIRS_VIEW = "pairs"
 NO_SCORES = "Each row of the file appears here with its score."
 MAX_MODELS, MAX_TEXTS = 5, 200
+_MAX_FIRST_PAIRS = 2_000  # pairs that are scored without being asked
 _MAX_ROWS = 500
 _IDENTICAL = 1 - 1e-6
 # Share of random pairs that are less similar → description.
@@ -70,7 +66,6 @@ class PairsView:
     table: Value
     save: Update  # update of the download button
     worst: Value | None
-    source: str | Unchanged = UNCHANGED  # id of the file in the URL
     header: ModelUpdate = field(default_factory=ModelUpdate)
 
 
@@ -197,11 +192,12 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
     return {"labels": texts, "values": values, "order": order, "low": low, "high": high, "note": note}
 
 
-def empty_pairs() -> PairsView:
+def clear_pairs() -> PairsView:
+    """Clear the scores when other data is selected."""
     return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), worst=None)
 
 
-def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, source: str | Unchanged, header: ModelUpdate) -> PairsView:
+def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, header: ModelUpdate) -> PairsView:
     """Return the view of a scored file.
 
     Args:
@@ -209,20 +205,13 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, sourc
         provenance: provenance of the model that scored it, see :meth:`.page.Page.provenance`.
         name: name of the file.
     """
-    made = {
-        "made": {
-            **provenance,
-            "words": _("{words} · {name}", words=provenance["words"], name=name),
-            "theirs": [*provenance["theirs"], name],
-        }
-    }
+    made = {"made": provenance}
     worst = worst_table(scores)
     return PairsView(
         scores=key,
         table=pairs_table(scores) | made,
         save=props(visible=True),
         worst=None if worst is None else worst | made,
-        source=source,
         header=header,
     )
 
@@ -342,38 +331,30 @@ def compare_lines(page: Page, lines: str, model: str | None, saved_model: str) -
     return MatrixView(matrix=matrix | {"made": page.provenance(fitting, button="matrix-compare")}, header=header)
 
 
-def score_file(
-    page: Page, file: str | None, owner: object, model: str | None, saved_model: str, progress: gr.Progress | None = None
-) -> PairsView:
-    if file is None:
-        return empty_pairs()
-    return _score(page, Path(file), save_form_file(page, owner, file, PAIRS_VIEW), model, saved_model, progress)
+def score_data(page: Page, corpus: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None) -> PairsView:
+    """Score the pairs of the selected data.
+
+    Raises:
+        StudioError: the data has fewer than two columns of texts.
+    """
+    selected = page.corpora.selected(corpus)
+    name = selected.corpus.name
+    table = page.corpora.table(selected.path, name, progress_callback(progress, "Reading"))
+    fitting, header = page.fit_model(model, saved_model, name, page.studio.data.count_languages(table))
+    scores = page.studio.similarity.compare_file(table, fitting, progress_callback(progress, "Encoding"))
+    return pairs_view(scores, page.pair_scores.put(scores), page.provenance(fitting, selected, BUTTON), name, header)
 
 
-def score_sample(
-    page: Page, selection: Selection, model: str | None, saved_model: str, progress: gr.Progress | None = None
+def score_first_data(
+    page: Page, corpus: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
 ) -> PairsView | None:
-    sample = _sample(f"{_SAMPLE}{selection.item}")
-    return None if sample is None else _score(page, sample.path, f"{_SAMPLE}{sample.id}", model, saved_model, progress)
-
-
-def open_linked_file(page: Page, location: Location | None, owner: object) -> tuple[str | Unchanged, Location | Unchanged] | None:
-    """Return the file of pairs specified in the URL: an upload for its box, or the location for :func:`score_linked_sample`."""
-    if location is None or location.view != PAIRS_VIEW or not location.file:
+    """Score the pairs that the part opens with, or say what the data lacks; many pairs are only scored when asked for."""
+    if page.corpora.selected(corpus).corpus.account.read > _MAX_FIRST_PAIRS:
         return None
-    if _sample(location.file) is not None:
-        return UNCHANGED, location
-    path = restore_form_file(page, owner, location.file)
-    if path is None:
-        raise StudioError("this file of pairs is no longer stored here", "open it again")
-    return path, UNCHANGED
-
-
-def score_linked_sample(
-    page: Page, linked: Location | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
-) -> PairsView | None:
-    sample = _sample(linked.file) if linked is not None else None
-    return None if sample is None else _score(page, sample.path, UNCHANGED, model, saved_model, progress)
+    try:
+        return score_data(page, corpus, model, saved_model, progress)
+    except StudioError as error:
+        return replace(clear_pairs(), table=placeholder(join(" ", [to_sentence(part) for part in (error.message, error.hint) if part])))
 
 
 def label_row(page: Page, scores: str | None, owner: object, selection: Selection) -> int | Unchanged:
@@ -388,14 +369,3 @@ def write_scores(page: Page, scores: str | None) -> Path:
     path = page.downloads.path("similarity.csv")
     page.pair_scores.get(scores).to_csv(path)
     return path
-
-
-def _score(page: Page, path: Path, source: str | Unchanged, model: str | None, saved_model: str, progress: gr.Progress | None) -> PairsView:
-    table = page.studio.data.read_table(path)
-    fitting, header = page.fit_model(model, saved_model, path.name, page.studio.data.count_languages(table))
-    scores = page.studio.similarity.compare_file(table, fitting, progress_callback(progress, "Encoding"))
-    return pairs_view(scores, page.pair_scores.put(scores), page.provenance(fitting), path.name, source, header)
-
-
-def _sample(file: str) -> Sample | None:
-    return find_sample(file.removeprefix(_SAMPLE), *SAMPLE_KINDS) if file.startswith(_SAMPLE) else None

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....i18n import _
 from ... import routing
-from ...components import cancel_button, download_button, first_sight, refresh_model_choices, sample_picker, samples_of, upload
+from ...components import cancel_button, download_button, first_sight, refresh_model_choices
 from ...language_switch import example_textbox
 from ...panel import Panel
 from ...state import SIMILARITY
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 TITLE = SIMILARITY
 ORDER = 1
 _ABOUT = "Compare texts by meaning. The model maps each text to a vector; the angle between two vectors measures their similarity."
-_SAVE_FILE_IN_ADDRESS = f"(file) => SB.place({{ tab: 'similarity', view: '{PAIRS_VIEW}', file }})"
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -34,8 +33,8 @@ def build(studio: Studio, page: Page) -> None:
             _build_two_texts(page)
         with gr.Tab("Several sentences", id="several", elem_id="view-several") as several:
             _build_several_texts(page)
-        with gr.Tab("A file of pairs", id=PAIRS_VIEW, elem_id=f"view-{PAIRS_VIEW}") as pairs:
-            _build_pairs_file(page)
+        with gr.Tab("Pairs of your data", id=PAIRS_VIEW, elem_id=f"view-{PAIRS_VIEW}") as pairs:
+            _build_pairs(page)
     routing.link_subtabs(page, TITLE.lower(), subtabs, {"two": two, "several": several, PAIRS_VIEW: pairs})
 
 
@@ -92,34 +91,17 @@ def _build_several_texts(page: Page) -> None:
     Panel(page, lines=lines, matrix=matrix, hint=hint).on(triggers, handlers.compare_lines)
 
 
-def _build_pairs_file(page: Page) -> None:
+def _build_pairs(page: Page) -> None:
     scores = gr.State(None)
-    with gr.Row():
-        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=1):
-            file = upload("A file with two text columns", "pairs-file")
-            samples = sample_picker(samples_of(*handlers.SAMPLE_KINDS), "pairs")
-            cancel_button("pairs")
-            write = partial(handlers.write_scores, page)
-            save = download_button("Download CSV", write, [scores], elem_id="pairs-save", visible=False)
-        with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=2):
-            worst = view("table", elem_id="pairs-worst")
-            table = view("table", placeholder(NO_SCORES), elem_id="pairs-table")
-    panel = Panel(
-        page,
-        file=file,
-        scores=scores,
-        save=save,
-        worst=worst,
-        table=table,
-        source=gr.Textbox("", visible="hidden", label="known", elem_id="pairs-known"),
-        linked=gr.State(None),
-    )
-    read = [
-        panel.on(file.change, handlers.score_file, task="pairs", progress_on="table"),
-        panel.on(samples.select, handlers.score_sample, task="pairs", progress_on="table"),
-    ]
-    for event in read:
-        event.success(None, panel["source"], None, js=_SAVE_FILE_IN_ADDRESS)
-    panel.on(page.location.change, handlers.open_linked_file, output=("file", "linked"), quiet=True)
-    panel.on(panel["linked"].change, handlers.score_linked_sample, task="pairs", progress_on="table")
+    with gr.Column(elem_classes=["sb-panel"]):
+        with gr.Row(elem_classes=["sb-buttons"]):
+            button = gr.Button("Score the pairs of your data", variant="primary", elem_id=handlers.BUTTON)
+            save = download_button("Download CSV", partial(handlers.write_scores, page), [scores], elem_id="pairs-save", visible=False)
+        cancel_button("pairs")
+        worst = view("table", elem_id="pairs-worst")
+        table = view("table", placeholder(NO_SCORES), elem_id="pairs-table")
+    panel = Panel(page, scores=scores, save=save, worst=worst, table=table)
+    panel.on(button.click, handlers.score_data, task="pairs", progress_on="table")
+    panel.on(first_sight("pairs-table").select, handlers.score_first_data, task="pairs", progress_on="table")
+    panel.on(page.data.change, handlers.clear_pairs, quiet=True)
     panel.on(worst.select, handlers.label_row, output="basket_version", each=True, quiet=True)
