@@ -38,6 +38,7 @@ def tune_a_model(app: App) -> None:
     app.fine_tune.set("name", BY_REQUESTS)
     app.fine_tune.start()
     app.fine_tune.expect_run(BY_REQUESTS, "finished")
+    app.choose_corpus("requests.csv")
 
 
 def compare_it_with_its_base(app: App) -> None:
