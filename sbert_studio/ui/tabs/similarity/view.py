@@ -68,8 +68,9 @@ def _build_two_texts(page: Page) -> None:
         model_table=view("table", elem_id="similarity-table"),
         compared=gr.State(None),
     )
-    sight = first_sight("similarity-gauge", by="model")
-    panel.on([button.click, first.submit, second.submit, sight.select], handlers.compare_texts)
+    panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
+    # An event of its own: a click while it runs would be dropped.
+    panel.on(first_sight("similarity-gauge", by="model").select, handlers.compare_texts)
     # A comparison requested by another tab, such as an error of a fine-tuned model.
     boxes = ("first", "second", "other_models")
     filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, output=boxes, ends_chain=True, quiet=True)
@@ -87,8 +88,9 @@ def _build_several_texts(page: Page) -> None:
         with gr.Column(elem_classes=["sb-panel"], min_width=300, scale=4):
             matrix = view("matrix", elem_id="matrix-view")
             hint = view("empty")
-    triggers = [button.click, first_sight("matrix-view", by="model").select]
-    Panel(page, lines=lines, matrix=matrix, hint=hint).on(triggers, handlers.compare_lines)
+    panel = Panel(page, lines=lines, matrix=matrix, hint=hint)
+    panel.on(button.click, handlers.compare_lines)
+    panel.on(first_sight("matrix-view", by="model").select, handlers.compare_lines)
 
 
 def _build_pairs(page: Page) -> None:
