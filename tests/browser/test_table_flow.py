@@ -31,6 +31,7 @@ def test_a_table_is_coloured_filtered_and_saved_as_pandas_does(app: App, tmp_pat
     filter_lists_and_booleans(app)
     combine_two_filters_and_a_lasso(app)
     choose_the_columns_of_the_list(app)
+    find_nothing(app)
     save_what_is_filtered(app, tmp_path / "map.html")
 
 
@@ -149,6 +150,14 @@ def choose_the_columns_of_the_list(app: App) -> None:
     scene.list.get_by_label("Clusters").uncheck()
     row = int(scene.items.first.get_attribute("data-row") or -1)
     expect(scene.items.first.locator(".sb-map-value")).to_have_text(f"team: {ROWS[row]['team']}")
+    scene.list.get_by_role("button", name="Close the list").click()
+
+
+def find_nothing(app: App) -> None:
+    scene = app.map.scene
+    scene.find("zebra crossing")
+    expect(scene.title).to_have_text("0 with “zebra crossing”")
+    assert "null" not in scene.list.inner_text()
     scene.list.get_by_role("button", name="Close the list").click()
 
 
