@@ -498,7 +498,7 @@ def test_a_run_in_fewer_folds_is_judged_by_all_of_them_and_says_why(tmp_path: Pa
     assert outcome.status == "finished"
     assert [event.title for event in told.of(Part)][:-1] == ["fold 1 of 3", "fold 2 of 3", "fold 3 of 3"]
     assert all(score > 0 for score in outcome.after["by_fold"])
-    assert "fewer folds than usual" in " ".join(told.of(Started)[0].reasons)
+    assert "Fewer folds than usual" in " ".join(told.of(Started)[0].reasons)
     json.dumps(outcome.to_json(), allow_nan=False)
 
 
