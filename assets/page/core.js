@@ -150,6 +150,33 @@
     (both ? above : place).scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
   }
 
+  // Sections that the visitor left open are open again on the next visit.
+  const OPEN = "sbert-studio-open-";
+  const wasOpen = (id) => localStorage.getItem(OPEN + id) === "1";
+  function setOpen(id, open) {
+    if (open) localStorage.setItem(OPEN + id, "1");
+    else localStorage.removeItem(OPEN + id);
+  }
+  const buttonOf = (section) => [...section.children].find((child) => child.tagName === "BUTTON");
+  const isOpen = (section) => buttonOf(section)?.classList.contains("open");
+  function rememberSections() {
+    const restored = new WeakSet();
+    document.addEventListener("click", (event) => {
+      const section = event.target.closest?.(".sb-remember > button")?.parentElement;
+      if (section && event.isTrusted) setOpen(section.id, !isOpen(section));
+    }, true);
+    const restore = () => {
+      for (const section of document.querySelectorAll(".sb-remember")) {
+        const button = buttonOf(section);
+        if (!button || restored.has(section)) continue;
+        restored.add(section);
+        // Gradio may still be mounting it, and closes it again.
+        if (wasOpen(section.id)) for (const wait of [0, 300, 1000]) setTimeout(() => wasOpen(section.id) && !isOpen(section) && button.click(), wait);
+      }
+    };
+    new MutationObserver(restore).observe(document.body, { childList: true, subtree: true });
+  }
+
   // A button that a list asked for, such as the download of a run that had to be opened first.
   function pressWanted() {
     const wanted = window.SB.wanted;
@@ -157,9 +184,10 @@
     if (wanted) setTimeout(() => document.getElementById(wanted)?.click(), 60);
   }
 
-  window.SB = { t, sentences, pressWanted, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { t, sentences, pressWanted, wasOpen, setOpen, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
+    rememberSections();
     watchTheme();
     const saved = savedTheme();
     if (saved && !new URLSearchParams(location.search).has("__theme")) {

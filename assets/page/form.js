@@ -3,6 +3,19 @@
   "use strict";
   const { views, el, t } = window.SB;
 
+  const SENDING = 80;  // milliseconds until Gradio sends an edited value with the next click
+  const RECENT = 3000; // milliseconds during which an answer that does not know of an edit cannot undo it
+  let lastEdit = -Infinity;
+  // A button pressed at once after a choice would send the value before it, so the press waits for the value.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button");
+    const wait = SENDING - (performance.now() - lastEdit);
+    if (!button || wait <= 0 || button.closest(".sb-view")) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    setTimeout(() => button.click(), wait);
+  }, true);
+
   // One control: its node, and functions that read and write its value.
   function control(item, id, edit) {
     const name = el("span", { class: "sb-field-name", "data-testid": "block-info" }, item.label);
@@ -51,22 +64,26 @@
     return { node: field(el("label", {}, name, info, box)), read: () => box.value, write: (value) => { box.value = value ?? ""; } };
   }
 
+  // It remembers whether it was open.
   function accordion(id, title, children) {
-    const body = el("div", { class: "sb-fold-body", hidden: true }, ...children);
-    const button = el("button", { type: "button", "aria-expanded": "false", on: { click: () => {
+    const wasOpen = window.SB.wasOpen(id);
+    const body = el("div", { class: "sb-fold-body", hidden: !wasOpen }, ...children);
+    const button = el("button", { type: "button", "aria-expanded": String(wasOpen), on: { click: () => {
       body.hidden = !body.hidden;
       button.setAttribute("aria-expanded", String(!body.hidden));
+      window.SB.setOpen(id, !body.hidden);
     } } }, el("span", {}, title), el("i", { "aria-hidden": "true" }));
     return el("div", { class: "sb-fold", id }, button, body);
   }
 
   views.fields = (root, host) => {
-    const controls = new Map(), groups = new Map(), edited = new Map();
+    const controls = new Map(), groups = new Map(), edited = new Map(), times = new Map();
     let value = null, revision = 0;
 
     const values = () => ({ ...value.values, ...Object.fromEntries([...controls].map(([name, one]) => [name, one.read()])) });
     function edit(name) {
       edited.set(name, ++revision);
+      times.set(name, lastEdit = performance.now());
       host.props.value = value = { ...value, values: values(), revision };
       host.trigger("input");
     }
@@ -102,9 +119,11 @@
       refresh(next.items);
       // An answer to an earlier edit does not undo a later one.
       const answered = next.revision ?? Infinity;
+      const isTyping = (name, one) => next.revision === undefined
+        && (performance.now() - times.get(name) < RECENT || (times.has(name) && one.node.contains(document.activeElement)));
       let stays = false;
       for (const [name, one] of controls) {
-        const is_later = (edited.get(name) ?? 0) > answered;
+        const is_later = (edited.get(name) ?? 0) > answered || (!first && isTyping(name, one));
         stays ||= is_later;
         one.write(is_later ? current[name] : next.values[name]);
       }

@@ -246,6 +246,13 @@ class DataService(Service):
         known.model = self._history.title(model)
         return known, note
 
+    def measure_encoding(self, model: str) -> float:
+        """Return the seconds that the model took per text in the checks so far; 0 if it has encoded nothing."""
+        # A cross-encoder has no vectors: the default model was used instead.
+        name = self.settings.default_model if self.catalog.is_cross_encoder(model) else model
+        known = self._similarities.get(self.catalog.load_vector_encoder(name))
+        return known.seconds / known.count if known is not None and known.count else 0.0
+
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
         """Infer the roles of the columns that ``overrides`` does not set."""
         if isinstance(overrides, Roles):

@@ -78,6 +78,7 @@ def test_results_and_what_they_were_made_with_stay_in_another_language(open_app:
     app = open_app("?lang=en")
     page, search = app.page, app.search
     page.click("#tab-search-button")
+    app.open_section("#search-beside")
     search.search("Where is my money?")
     hits, before = search.texts.all_inner_texts(), page.evaluate(SHOWN)
     assert before["search-beside"] == "None" and before["corpus"] == "Support requests"
@@ -149,6 +150,7 @@ def search_keeps_visitors_words(app: App) -> None:
     search.search("Draw the map")
     expect(search.hits.locator("th", has_text="Model")).to_have_count(1)
     assert {"Search", "Draw the map"} <= set(search.hits.locator(".sb-text").all_inner_texts())
+    app.open_section("#search-column-filter")
     page.click("#search-column-filter input")
     expect(page.get_by_role("option").last).to_have_text(re.compile("Model$"))
     page.keyboard.press("Escape")
@@ -171,7 +173,7 @@ def map_and_fine_tune(app: App) -> None:
 
     page.click("#tab-fine-tune-button")
     expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
-    page.click("#tune-advanced > button")
+    app.open_section("#tune-judge")
     expect(page.locator("#tune-judge")).to_be_visible()
     expect_chinese(page, "Fine-tune")
     # A dropdown shows Chinese, is searched in Chinese, and sends what it always sent.

@@ -72,7 +72,9 @@ def search_a_file(app: App) -> None:
     expect(search.cancel).to_be_hidden()
     app.add_data("messages.csv", corpus_csv().replace(HOSTILE.replace("=", "").replace("<b>", "").replace("</b>", ""), HOSTILE))
     expect(search.rows).to_have_count(10)  # the texts nearest to the first one
+    app.open_section("#search-k")
     expect(app.page.locator("#search-filters")).to_be_visible()
+    app.page.locator("#search-advanced > button").click()  # so that question and hits fit on one screen
     search.search("card stuck in the ATM")
     expect(search.rows).to_have_count(10)
     expect(search.texts.first).to_have_text("card stuck in the ATM")

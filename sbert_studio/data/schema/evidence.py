@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -330,12 +331,12 @@ class EncoderSimilarity:
     """
 
     def __init__(self, encode: Callable[[list[str]], np.ndarray], model: str = UNNAMED_MODEL) -> None:
-        self.encode, self.model = encode, model
+        self.encode, self.model, self.seconds = encode, model, 0.0
         self._known: dict[bytes, np.ndarray] = {}
 
     @property
     def count(self) -> int:
-        """Number of texts whose vectors are known."""
+        """Number of texts that were encoded, in ``seconds``."""
         return len(self._known)
 
     def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -344,7 +345,9 @@ class EncoderSimilarity:
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in (*first, *second)]
         new = {key: text for key, text in zip(keys, (*first, *second), strict=True) if key not in known}
         if new:
+            began = time.perf_counter()
             vectors = np.asarray(self.encode(list(new.values())), dtype=np.float32)
+            self.seconds += time.perf_counter() - began
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             known.update(zip(new, vectors / np.where(lengths > 0, lengths, 1), strict=True))
         a, b = (np.stack([known[key] for key in part]) for part in (keys[: len(first)], keys[len(first) :]))

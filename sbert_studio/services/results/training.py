@@ -49,7 +49,7 @@ class TrainingForecast:
     def describe_cost(self) -> str:
         """Return time and memory, such as ``about 4 min, 2.1 GB of memory``."""
         memory = f"{self.estimate.peak_bytes / 1e9:.1f}"
-        return _("about {duration}, {memory} GB of memory", duration=_describe_duration(self.estimate.seconds), memory=memory)
+        return _("about {duration}, {memory} GB of memory", duration=describe_duration(self.estimate.seconds), memory=memory)
 
     def describe_steps(self) -> str:
         """Return the number of steps and their speed, such as ``1,250 steps at 84 rows a second``."""
@@ -57,7 +57,8 @@ class TrainingForecast:
         return _("{steps} steps at {rate} rows a second", steps=steps, rate=rate)
 
 
-def _describe_duration(seconds: float) -> str:
+def describe_duration(seconds: float) -> str:
+    """Describe a duration roughly, such as ``4 min``."""
     if seconds < 90:
         return _("{value} s", value=f"{max(1, seconds):.0f}")
     if seconds < 5400:

@@ -155,6 +155,7 @@ class App:
         Gradio fills a box that has just been opened a moment after it appears; what was typed by then is typed again.
         """
         self.settle()
+        self.open_section(box)
         field = self.page.locator(f"{box} input, {box} textarea")
         for _ in range(5):
             field.fill(text)
@@ -163,9 +164,17 @@ class App:
                 return
         raise AssertionError(f"{text!r} does not stay in {box}")
 
+    def open_section(self, control: str) -> None:
+        """Open the *Advanced* section that a control is in, if it is closed."""
+        prefix = control.removeprefix("#").split("-")[0]
+        button = self.page.locator(f"#{prefix}-advanced > button:not(.open, [aria-expanded=true])")
+        if button.count() and button.is_visible() and not self.page.locator(control).is_visible():
+            button.click()
+
     def choose(self, dropdown: str, option: str) -> None:
         """Choose in a dropdown. It is opened again until the option can be clicked: an open list closes when new options come."""
         self.settle()
+        self.open_section(dropdown)
         self.close_toasts()
         found = self.page.get_by_role("option", name=option)
 

@@ -37,12 +37,12 @@ class FineTuneTab(Tab):
     def choose_setting(self, setting: str, option: str) -> None:
         """Choose an option of the settings form."""
         self.app.settle()
+        self.app.open_section(f"#tune-{setting}")
         self.at(f"#tune-{setting} select").select_option(label=option)
         self.app.settle()
 
     def judge_by_one_part(self) -> None:
-        """Open the advanced settings and hold out one part of the rows, since folds would train five times more."""
-        self.at("#tune-advanced > button").click()
+        """Hold out one part of the rows, since folds would train five times more."""
         self.choose_setting("judge", "split")
 
     # The run.

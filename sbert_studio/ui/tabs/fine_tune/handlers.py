@@ -44,6 +44,7 @@ from .view_model import (
     read_overrides,
     reasons_view,
     settings_view,
+    trainings_view,
 )
 
 if TYPE_CHECKING:
@@ -247,7 +248,12 @@ def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> 
         # No other setting depends on the edit, so the form stays as it is: the visitor may still be typing.
         page.drafts.put(replace(draft, edited=planned.request.overrides, refused=()), key)
         default = page.studio.settings.default_model
-        return PlanView(reasons=reasons_view(planned), command=command_view(planned, model or "", default), forecast=None)
+        return PlanView(
+            reasons=reasons_view(planned),
+            command=command_view(planned, model or "", default),
+            forecast=None,
+            trainings=trainings_view(page.studio, planned),
+        )
     page.drafts.put(replace(planned, refused=()), key)
     return plan_view(page, planned, model, settings)
 

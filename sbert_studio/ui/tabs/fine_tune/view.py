@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TITLE = FINE_TUNE
 ORDER = 4
-_ABOUT = "Provide examples of what should count as similar. The model learns from them and can then be selected in every tab."
+_ABOUT = "Train on examples of what should count as similar; the model can then be selected in every tab."
 _DEV = "Validation examples with the same columns; by default, part of the rows is held out"
 _FIRST = "Examples of any kind to train on first, such as inference labels before scored pairs"
 _EXACT = (
@@ -88,11 +88,12 @@ def _draw_form(panel: Panel) -> None:
         displayed = view_model.settings_view(None, view_model.default_settings())
         settings = components.form(displayed, elem_id="tune-settings")
         name = gr.Textbox(label="Model name", placeholder="(defaults to the file name)", max_lines=1, max_length=80, elem_id="tune-name")
-        with gr.Accordion("Track example pairs during training", open=False, elem_id="tune-pinned") as section:
+        with gr.Accordion("Track example pairs", open=False, elem_id="tune-pinned") as section:
             caption(_PINS_HELP)
             pins = components.form(pins_form(), elem_id="tune-pin-form")
             more = gr.Button("Another pair", size="sm", elem_id="tune-pin-more", elem_classes=["sb-pin-more"])
         questions = view("questions", elem_id="tune-questions")
+        trainings = view("note", elem_id="tune-trainings")
         with gr.Row(elem_classes=["sb-buttons"]):
             start = gr.Button("Start training", variant="primary", elem_id="tune-start")
             estimate = gr.Button("Estimate time and memory", elem_id="tune-ask")
@@ -104,6 +105,7 @@ def _draw_form(panel: Panel) -> None:
             "visible_pairs": gr.State(1),
             "more_pairs": more,
             "questions": questions,
+            "trainings": trainings,
             "start": start,
             "estimate": estimate,
             "forecast": view("reasons", elem_id="tune-estimate"),

@@ -77,6 +77,7 @@ class PlanView:
     questions: Value | Unchanged | None = UNCHANGED
     start: Update | Unchanged = UNCHANGED  # update of the Start button
     forecast: Value | Unchanged | None = UNCHANGED
+    trainings: Value | Unchanged | None = UNCHANGED  # note on a run of several trainings
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,14 @@ def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, 
         questions=open_questions(draft),
         start=props(variant="primary" if draft.plan and draft.plan.certain else "secondary"),
         forecast=forecast,
+        trainings=trainings_view(page.studio, draft),
     )
+
+
+def trainings_view(studio: Studio, draft: Draft) -> Value | None:
+    """Return the note that a run trains several times, with its total time; ``None`` if it trains once."""
+    words = "" if draft.plan is None else studio.planner.describe_trainings(draft.plan)
+    return {"text": to_sentence(words)} if words else None
 
 
 def preview_table(draft: Draft) -> Value:
@@ -406,11 +414,11 @@ def _items(loss: Value, acting: str, method: str, architecture: str) -> list[Val
         components.group(controls(*_VECTORS), name="of-vectors", visible=architecture != "cross"),
         *controls(*(name for name in fields if name not in placed)),
     ]
-    return [
+    basic = [
         components.radio({"name": "method", "label": "Trained weights", "info": "", "choices": _METHODS}),
         components.group([components.describe_control(fields[name], info="") for name in _BASIC], row=True),
-        components.group(advanced, name="advanced", title="Advanced settings"),
     ]
+    return [components.group([*basic, *advanced], name="advanced", title="Advanced")]
 
 
 def read_overrides(values: Mapping[str, object], displayed: Mapping[str, object], earlier: Mapping[str, object]) -> dict[str, object]:

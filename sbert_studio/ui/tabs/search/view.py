@@ -44,10 +44,10 @@ def build(studio: Studio, page: Page) -> None:
 def _build_search(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
-        with gr.Row():
-            mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", scale=3, min_width=240)
-            k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="search-k", scale=2, min_width=160)
-        options = _filter_controls() | _model_controls() | _advanced_settings()
+        mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", min_width=240)
+        with gr.Accordion("Advanced", open=False, elem_id="search-advanced", elem_classes=["sb-remember"]):
+            k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="search-k", min_width=160)
+            options = _filter_controls() | _model_controls() | _prompt_controls()
         with gr.Row(visible=False, elem_id="search-within") as selected_rows:
             selected_rows_note = view("note", elem_id="search-within-words")
             all_rows = gr.Button("Search all texts", size="sm", elem_id="search-everywhere", scale=0, min_width=150)
@@ -131,13 +131,13 @@ def _model_controls() -> dict[str, gr.Dropdown]:
     return {"reranker": reranker, "compare_model": compare_model}
 
 
-def _advanced_settings() -> dict[str, gr.components.Component]:
+def _prompt_controls() -> dict[str, gr.components.Component]:
     def prompt(label: str, info: str, elem_id: str) -> gr.Textbox:
         return gr.Textbox(
             label=label, info=info, elem_id=elem_id, placeholder="The model's own", elem_classes=["sb-data"], min_width=160, lines=1
         )
 
-    with gr.Accordion("Advanced settings", open=False, elem_id="search-advanced"), gr.Row():
+    with gr.Row():
         return {
             "query_prompt": prompt("Query prompt", "Prepended to the query; none for no prompt.", "search-query-prompt"),
             "document_prompt": prompt("Document prompt", "Prepended to each text; none for no prompt.", "search-document-prompt"),
