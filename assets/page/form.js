@@ -127,7 +127,10 @@
         stays ||= is_later;
         one.write(is_later ? current[name] : next.values[name]);
       }
-      if (stays) host.props.value = value = { ...next, values: values(), revision };
+      if (!stays) return;
+      host.props.value = value = { ...next, values: values(), revision };
+      // The rest of the page was made without the edit.
+      if (next.revision === undefined) host.trigger("input");
     };
   };
 })();
