@@ -334,10 +334,11 @@ def _items(page: Page, request: Mapping[str, object], max_length: int) -> list[V
 
 def get_column(page: Page, request: Mapping[str, object]) -> Value:
     """Return the values of a column, for colors and filters; the request contains ``name``."""
-    found, name = columns(_requested_map(page, request)), str(request.get("name") or "")
+    drawn, name = _requested_map(page, request), str(request.get("name") or "")
+    found = columns(drawn)
     if name not in found:
         raise StudioError(_("the map has no column {name}", name=repr(name[:80])), "choose another column")
-    return column_value(name, found[name])
+    return column_value(name, found[name], drawn.corpus.types.get(name))
 
 
 def find_words(page: Page, request: Mapping[str, object]) -> list[int]:

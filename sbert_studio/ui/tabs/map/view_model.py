@@ -133,7 +133,7 @@ def heading(page: Page, drawn: DrawnMap) -> Value:
     account, removed = drawn.corpus.account, int(drawn.edits.now.removed.sum())
     return {
         "name": drawn.corpus.name,
-        "columns": [drawn.corpus.column],
+        "columns": list(drawn.chosen.text_columns or (drawn.corpus.column,)),
         "model": page.model_title(drawn.view.model or page.studio.settings.default_model),
         "used": len(drawn.corpus) - removed,
         "skipped": account.skipped + removed,

@@ -18,7 +18,7 @@ from sbert_studio.ui.sessions import map_edits
 from sbert_studio.ui.state import show_on_map
 from sbert_studio.ui.tabs.map import handlers
 from sbert_studio.ui.tabs.map.handlers import corpus_on_map, draw
-from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, notes_value, remaining_rows, to_map_rows
+from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, heading, notes_value, remaining_rows, to_map_rows
 from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 from sbert_studio.ui.views import UNCHANGED, server_function
 
@@ -324,3 +324,14 @@ def test_new_texts_are_placed_and_the_others_stay(page: Page, drawn_of) -> None:
         assert not any("placed" in note for note in again.notes)
     third = page.maps.get(drawn_of([*more, "one more card"], second)).view  # it grows on
     assert np.array_equal(third.points[:32], after.points) and any("1 new text was placed" in note for note in third.notes)
+
+
+def test_types_and_text_columns_of_the_data_dialog_reach_the_map(page: Page, tmp_path: Path, map_key: str) -> None:
+    path = tmp_path / "tickets.csv"
+    rows = [f"Ticket {number},The parcel number {number} never came to my door.,{number * 1.5}" for number in range(30)]
+    path.write_text("title,message,priority\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    for types, expected in (({}, "number"), ({"priority": "category"}, "category")):
+        key = page.corpora.put(page.corpora.read(path, ("title", "message"), types=types))
+        drawn_key = draw(page, key, None, None, MapSettings(neighbors=5))[1]
+        assert handlers.get_column(page, {"key": drawn_key, "name": "priority"})["kind"] == expected
+    assert heading(page, page.maps.get(drawn_key))["columns"] == ["title", "message"]
