@@ -12,7 +12,7 @@ from ..data.language import LANGUAGE_NAMES, dominant_foreign_language
 from ..data.loading.table import Table
 from ..data.schema.roles import Roles, SchemaOverrides, parse_fields
 from ..errors import StudioError
-from ..i18n import _, ngettext, to_sentence
+from ..i18n import _, join, ngettext, to_sentence
 from ..models.prompts import column_roles, describe_prompts, parse_prompts, require_prompts
 from ..models.similarity import TITLES
 from ..progress import Progress
@@ -120,7 +120,7 @@ class TrainingPlanner(Service):
         return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts, plan.splits)
 
     def describe_trainings(self, plan: TrainPlan) -> str:
-        """Describe a run that trains several times with its total time, estimated from the encoding speed; empty if it trains once."""
+        """Describe a run that trains several times, with its total time if the model's speed is known; empty if it trains once."""
         from ..training.members import plan_folds
 
         spec = plan.spec
@@ -131,23 +131,21 @@ class TrainingPlanner(Service):
         rows = [*folds, len(plan.examples)] if folds else [len(plan.examples)] * spec.seeds * max(1, spec.folds)
         if len(rows) < 2:
             return ""
+        trainings, parts = len(rows), len(folds)
+        epochs = ngettext("{n} epoch", "{n} epochs", spec.epochs, n=f"{spec.epochs:g}")
+        if folds:
+            what = _(
+                "Cross-validation trains {trainings} models for {epochs} each, {parts} on parts of the rows and one on all rows.",
+                trainings=trainings,
+                epochs=epochs,
+                parts=parts,
+            )
+        else:
+            what = _("{trainings} models are trained for {epochs} each.", trainings=trainings, epochs=epochs)
         # Forward and backward pass, and the optimizer, take about three times as long as encoding.
         per_row = 3 * self._data.measure_encoding(plan.request.model or self.settings.default_model) * len(plan.examples.texts)
         seconds = per_row * sum(rows) * spec.epochs * spec.soup
-        time, trainings, parts = describe_duration(seconds), len(rows), len(folds)
-        epochs = ngettext("{n} epoch", "{n} epochs", spec.epochs, n=f"{spec.epochs:g}")
-        if not folds:
-            return _(
-                "{trainings} models are trained for {epochs} each, about {time} in total", trainings=trainings, epochs=epochs, time=time
-            )
-        return _(
-            "cross-validation trains {trainings} models for {epochs} each, {parts} on parts of the rows and one on all rows: "
-            "about {time} in total",
-            trainings=trainings,
-            epochs=epochs,
-            parts=parts,
-            time=time,
-        )
+        return join(" ", [what, _("This takes about {time} in total.", time=describe_duration(seconds))] if seconds else [what])
 
     def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
         """Return the plan (of a request).

@@ -89,6 +89,20 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DataService, "diagnose", diagnose)
 
 
+def test_a_run_of_several_trainings_is_described_with_its_time_if_the_speed_is_known(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_pairs(tmp_path / "pairs.csv", seed=10)
+
+    def describe(**settings: object) -> str:
+        return str(studio.planner.describe_trainings(studio.planner.plan(TrainRequest(path, overrides=brief(**settings)))))
+
+    assert describe() == ""
+    assert re.fullmatch(r"3 models are trained for 0\.2 epochs each\. This takes about .+ in total\.", describe(seeds=3))
+    monkeypatch.setattr(DataService, "measure_encoding", lambda self, model: 0.0)
+    assert describe(seeds=3) == "3 models are trained for 0.2 epochs each."
+
+
 @pytest.mark.usefixtures("doubtful")
 def test_what_is_uncertain_is_planned_but_not_trained_until_it_is_answered(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")

@@ -176,7 +176,7 @@ def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, 
 def trainings_view(studio: Studio, draft: Draft) -> Value | None:
     """Return the note that a run trains several times, with its total time; ``None`` if it trains once."""
     words = "" if draft.plan is None else studio.planner.describe_trainings(draft.plan)
-    return {"text": to_sentence(words)} if words else None
+    return {"text": words} if words else None
 
 
 def preview_table(draft: Draft) -> Value:
