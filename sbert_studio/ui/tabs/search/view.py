@@ -43,7 +43,12 @@ def build(studio: Studio, page: Page) -> None:
 
 def _build_search(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
-        query = example_textbox(page, "query", label="What are you looking for?", elem_id="search-query", lines=1)
+        with gr.Row(elem_classes=["sb-query"]):
+            query = example_textbox(
+                page, "query", label="What are you looking for?", elem_id="search-query", lines=1, scale=5, min_width=260
+            )
+            button = gr.Button("Search", variant="primary", elem_id=handlers.BUTTON, scale=0, min_width=130)
+            cancel_button("search")
         mode = gr.Radio(_MODES, value="semantic", label="Search", elem_id="search-mode", min_width=240)
         with gr.Accordion("Advanced", open=False, elem_id="search-advanced", elem_classes=["sb-remember"]):
             k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="search-k", min_width=160)
@@ -51,8 +56,6 @@ def _build_search(page: Page) -> None:
         with gr.Row(visible=False, elem_id="search-within") as selected_rows:
             selected_rows_note = view("note", elem_id="search-within-words")
             all_rows = gr.Button("Search all texts", size="sm", elem_id="search-everywhere", scale=0, min_width=150)
-        button = gr.Button("Search", variant="primary", elem_id=handlers.BUTTON)
-        cancel_button("search")
     with gr.Row(elem_classes=["sb-beside"]):
         hits = view("table", placeholder(NO_HITS), elem_id="search-hits")
         other_hits = view("table", elem_id="search-others")
