@@ -85,6 +85,8 @@ def specified_pairs(context: SchemaContext, columns: Sequence[str] | None, kind:
     """
     question: Question | None = None
     if columns:
+        if len(columns) != 2:
+            Roles(kind or "positive_pairs", tuple(columns))  # raises
         pair = ColumnPair((columns[0], columns[1]), NAMED)
     else:
         pairs = find_pairs(context, kind, target)

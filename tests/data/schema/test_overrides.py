@@ -70,6 +70,13 @@ def test_group_and_scale_replace_what_was_found() -> None:
     assert (scaled.low, scaled.high, scaled.note) == (0.0, 10.0, "scores 0–10, divided by 10")
 
 
+@pytest.mark.parametrize("kind", ["positive_pairs", "scored_pairs", "labelled_pairs"])
+@pytest.mark.parametrize("columns", [("sentence1",), ("sentence1", "sentence2", "score")])
+def test_pairs_of_another_number_of_columns_are_refused(kind: Kind, columns: tuple[str, ...]) -> None:
+    with pytest.raises(StudioError, match=f"need 2 text columns, not {len(columns)}"):
+        infer_schema(table(score=SCORES), SchemaOverrides(kind, columns))
+
+
 def test_a_diagnosis_says_whether_it_is_certain_and_usable() -> None:
     unknown = table(label=["wug", "blick"] * 30)
     told = diagnose(unknown).to_json()
