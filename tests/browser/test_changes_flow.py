@@ -69,7 +69,7 @@ def brush_and_find(app: App) -> None:
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4, steps=4)
     page.mouse.up()
-    expect(changes.list.locator("h3")).to_contain_text("28 chosen")
+    expect(changes.list.locator("h3")).to_contain_text("28 selected")
     changes.root.locator(".sb-changed-find input").fill("bread dough")
     expect(changes.root.locator(".sb-changed-find [role=status]")).to_have_text("8 found")
     changes.open_first_text()
