@@ -103,7 +103,7 @@
       return;
     }
     const bar = bars.get(root)?.bar || el("div", { class: "sb-made sb-dim", role: "status" });
-    bars.set(root, { bar, made: value.made, first: window.SB.isSighting?.() ?? false });
+    bars.set(root, { bar, made: value.made, first: window.SB.isSighting?.(root) ?? false });
     if (!bar.isConnected) root.before(bar);
     mark(root, bar, value.made);
   }

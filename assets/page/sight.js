@@ -5,11 +5,13 @@
   const { views, select } = window.SB;
   const WAIT = 250;  // milliseconds between looks
   const parts = [];
-  let timer = 0, asking = 0;  // asking: when a result was asked for that has not come yet
+  let timer = 0, asking = 0, asked = "";  // asking: when a result was asked for that has not come yet; asked: the id of its view
 
   const isSettled = () => document.body.getAttribute("aria-busy") === "false" && window.SB.arrived?.();
   const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
-  const isSighting = () => asking > 0;
+  const panel = (node) => node?.closest("[role=tabpanel]") ?? null;
+  // What another tab draws in the meantime was asked for by the visitor.
+  const isSighting = (root) => asking > 0 && panel(root) === panel(document.getElementById(asked));
   function isEmpty(id) {
     const box = document.getElementById(id), view = box?.querySelector(".sb-view");
     // A map that is drawn keeps its hidden placeholder, and its list may have nothing to show.
@@ -33,6 +35,7 @@
       if (!isSettled()) { timer = setTimeout(look, WAIT); return; }
       part.asked = key;
       asking = Date.now();
+      asked = part.value.result;
       select(part.host, "sight", 0);
       timer = setTimeout(look, WAIT);
       return;

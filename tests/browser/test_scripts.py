@@ -205,6 +205,13 @@ _FORM_HOST = """(value) => {
 }"""
 
 
+_A_MINUTE_LATER = """() => {
+  document.activeElement.blur();
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 60_000;
+}"""
+
+
 def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Page) -> None:
     from sbert_studio.registry import Field
     from sbert_studio.ui import components as forms
@@ -236,9 +243,37 @@ def test_an_answer_to_an_earlier_edit_of_a_form_keeps_later_ones(empty_page: Pag
     assert not page.is_visible("#x-on") and page.evaluate("events.length") >= 3
     assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "1.0", "note": "later", "loss": "b", "on": False}
 
+    # What answers no edit, such as the defaults for another file, keeps what has just been typed and fills the form later.
+    count = page.evaluate("events.length")
+    page.evaluate("answer", value)
+    assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "1.0", "note": "later", "loss": "b", "on": True}
+    assert page.evaluate("events.length") == count + 1, "what was kept is sent again"
+    page.evaluate(_A_MINUTE_LATER)
     page.evaluate("answer", value)
     assert forms.form_values(page.evaluate("host.props.value")) == {"rate": "", "note": "", "loss": "a", "on": True}
     assert page.input_value("#x-note input") == "" and page.is_visible("#x-on")
+
+
+_TWO_TABS = """() => {
+  document.body.innerHTML = `<div role=tabpanel><div id=sight></div><div id=hits></div><div id=others></div></div>
+    <div role=tabpanel><div id=map></div></div>`;
+  document.body.setAttribute("aria-busy", "false");
+  window.asked = 0;
+  window.SB = { views: {}, arrived: () => true, select: () => { window.asked += 1; document.body.setAttribute("aria-busy", "true"); } };
+}"""
+
+
+def test_only_what_its_own_tab_shows_counts_as_a_first_result(empty_page: Page) -> None:
+    """A map drawn for the visitor while the first hits are under way is kept, not drawn anew as a first result."""
+    page, first = empty_page, "['hits', 'others', 'map'].map((id) => SB.isSighting(document.getElementById(id)))"
+    page.evaluate(_TWO_TABS)
+    page.add_script_tag(content=script("sight.js"))
+    page.evaluate("SB.views.sight(document.getElementById('sight'), {})({ result: 'hits', by: 'data' })")
+    assert page.evaluate(first) == [False] * 3
+    page.wait_for_function("asked === 1")
+    assert page.evaluate(first) == [True, True, False]
+    page.evaluate("document.body.setAttribute('aria-busy', 'false')")
+    page.wait_for_function(f"{first}.every((one) => !one)")
 
 
 def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formula(chromium: Browser) -> None:

@@ -25,7 +25,7 @@ def table() -> pd.DataFrame:
 
 def test_a_table_is_coloured_filtered_and_saved_as_pandas_does(app: App, tmp_path: Path) -> None:
     app.map.draw_file("table.csv", csv_text(list(ROWS[0]), [list(row.values()) for row in ROWS]))
-    expect(app.map.scene.root.locator(".sb-map-heading-line")).to_contain_text("text column: message")
+    expect(app.map.scene.heading).to_contain_text("text column: message")
     colour_by_every_column(app)
     step_through_the_months(app)
     filter_lists_and_booleans(app)

@@ -34,6 +34,7 @@ class Scene:
         return self.list.locator("ol li")
 
     legend = Part(".sb-legend")
+    heading = Part(".sb-map-heading-line")  # what the map was made of: data, text columns, model and rows
 
     def expect_list(self, title: str, count: int) -> None:
         """Wait until the list has the title (or a part of it) and so many entries."""
