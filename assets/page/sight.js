@@ -30,8 +30,8 @@
       const view = document.querySelector(`#${part.value.result} .sb-view`), key = window.SB.chosen?.(part.value.by) ?? "";
       // A first result follows the model, the data and the language; one that the visitor asked for stays.
       if (!isEmpty(part.value.result) && !window.SB.isFirst?.(view)) { part.asked = null; continue; }
-      if (!isSeen(part.root)) continue;
-      if (part.asked === key) continue;
+      if (part.asked !== key) part.asked = null;  // also if the visitor comes back to what was chosen before
+      if (part.asked !== null || !isSeen(part.root)) continue;
       if (!isSettled()) { timer = setTimeout(look, WAIT); return; }
       part.asked = key;
       asking = Date.now();

@@ -235,6 +235,12 @@ class _Binding:
         else:
             filled = {self._output: result} if self._output and isinstance(self._output, str) else _flatten(result, self._output_names)
             values = [filled.get(name, UNCHANGED) for name in self._output_names]
+        # The data of an answer that does not change it is left alone: the visitor may have chosen other data meanwhile.
+        same = [
+            name == "corpus" and given.get(name) is not None and value == given[name]
+            for name, value in zip(self._output_names, values, strict=True)
+        ]
+        values = [UNCHANGED if is_same else value for is_same, value in zip(same, values, strict=True)]
         found = [_localize(component, value) for component, value in zip(self.outputs, values, strict=True)]
         return found[0] if len(found) == 1 else found
 

@@ -231,6 +231,21 @@ def test_a_click_in_a_view_is_a_selection(page: Page, monkeypatch: pytest.Monkey
     assert send("nothing") == [SKIPPED]
 
 
+def test_an_answer_does_not_choose_its_data_again(page: Page) -> None:
+    """The visitor may have chosen other data while it was computed."""
+    with gr.Blocks() as blocks:
+        first, corpus = gr.Textbox(), gr.Textbox()
+        panel = Panel(page, first=first, corpus=corpus)
+        panel.on(first.submit, lambda first, corpus: first or corpus, output="corpus")
+    (event,) = blocks.fns.values()
+
+    def send(*values: Any) -> list[Any]:
+        return list(awaited(blocks.process_api(event, list(values)))["data"])
+
+    assert send("", "a") == send("a", "a") == [SKIPPED]
+    assert send("b", "a") == send("b", None) == ["b"]
+
+
 def test_an_error_is_shown_and_leaves_the_outputs(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda message, **_: shown.append(message))

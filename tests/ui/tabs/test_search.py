@@ -144,7 +144,8 @@ def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neig
     example = sample_texts("en").query
     first = handlers.show_first_hits(page, SearchInputs(None, example, 3))
     assert first is not None and isinstance(first.found.hits, dict) and len(first.found.hits["rows"]) == 3
-    assert first.found.searched == SearchedText(str(first.found.corpus), example) and first.query is UNCHANGED
+    assert first.found.searched == SearchedText(page.corpora.current(None)[0], example) and first.query is UNCHANGED
+    assert first.found.corpus is UNCHANGED, "the visitor may have chosen other data meanwhile"
     key = str(corpora.open_file(page, str(corpus_file)))
     other = handlers.show_first_hits(page, SearchInputs(key, example, 3))
     text = page.corpora.get(key).corpus.texts[0]

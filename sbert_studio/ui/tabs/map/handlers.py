@@ -111,7 +111,9 @@ def draw_first_map(page: Page, inputs: MapInputs, settings: MapSettings, progres
     """Draw the map that the tab opens with; a large corpus is only drawn when asked for."""
     if len(page.corpora.current(inputs.corpus, inputs.owner)[1].corpus) > _MAX_FIRST_TEXTS:
         return None
-    return draw_map(page, inputs, settings, progress)
+    panel = draw_map(page, inputs, settings, progress)
+    # The visitor may have chosen other data since: what nobody asked for does not choose it back.
+    return replace(panel, corpus=UNCHANGED) if inputs.corpus is None else panel
 
 
 def clear_map(map_key: str | None) -> MapPanel | None:

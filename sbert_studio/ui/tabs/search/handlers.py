@@ -252,12 +252,12 @@ def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | No
         return None
     examples = {page.corpora.sample(language=code).id: sample_texts(code).query for code in (ENGLISH, *languages())}
     if query and (query not in examples.values() or examples.get(selected.id) == query):
-        return FirstHits(search(page, inputs, progress))
+        return FirstHits(replace(search(page, inputs, progress), corpus=UNCHANGED))
     result = page.studio.search.find_neighbors(corpus, 0, int(inputs.k), inputs.model)
     text = corpus.texts[0]
     hits = hits_table(corpus, result, "semantic", _("Nearest to: {shorten}", shorten=shorten(text, _MAX_TITLE)), text)
     made = page.provenance(inputs.model, selected, BUTTON)
-    return FirstHits(HitsView(hits | {"made": made}, None, SearchedText(key, text), key, props(visible=True)), "")
+    return FirstHits(HitsView(hits | {"made": made}, None, SearchedText(key, text), show_on_map=props(visible=True)), "")
 
 
 def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:

@@ -18,7 +18,7 @@ from sbert_studio.ui.sessions import map_edits
 from sbert_studio.ui.state import show_on_map
 from sbert_studio.ui.tabs.map import handlers
 from sbert_studio.ui.tabs.map.handlers import corpus_on_map, draw
-from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, heading, notes_value, remaining_rows, to_map_rows
+from sbert_studio.ui.tabs.map.view_model import MapInputs, MapSettings, drawn_map_value, heading, notes_value, remaining_rows, to_map_rows
 from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 from sbert_studio.ui.views import UNCHANGED, server_function
 
@@ -55,6 +55,13 @@ def test_another_corpus_that_was_chosen_meanwhile_stays(page: Page, corpus_key: 
     other = page.corpora.put(page.corpora.sample())
     value, key = edit(page, map_key, other, {"do": "label", "rows": [0], "name": "x"})
     assert key is None and value["labels"][0]["label"] == "x"
+
+
+def test_a_first_map_does_not_choose_its_data(page: Page, map_key: str) -> None:
+    settings = MapSettings(neighbors=5)
+    first = handlers.draw_first_map(page, MapInputs(None, None, None, None), settings)
+    assert first is not None and first.corpus is UNCHANGED and first.map_key in page.maps
+    assert handlers.draw_map(page, MapInputs(None, None, None, None), settings).corpus in page.corpora
 
 
 def test_labels_stay_when_the_map_is_drawn_again(page: Page, corpus_key: str, map_key: str) -> None:
