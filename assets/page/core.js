@@ -125,6 +125,7 @@
   }
   // Cancel was pressed: what is left of the work ends without a word, so that the place of its button says it, until the next work begins.
   function idle(id) {
+    window.SB.decline?.();
     works[id]?.clear();
     busy(id, -1, false);
     const button = document.getElementById(id);

@@ -43,6 +43,12 @@
   }
   const soon = () => { clearTimeout(timer); timer = setTimeout(look, WAIT); };
 
+  // Work was stopped: what is seen, and the tab of that work, ask for nothing by themselves, lest the same begins again.
+  function decline(tab) {
+    const box = tab && document.getElementById(`tab-${tab}`);
+    for (const part of parts) if (isSeen(part.root) || box?.contains(part.root)) part.asked = window.SB.chosen?.(part.value.by) ?? "";
+  }
+
   views.sight = (root, host) => {
     const part = { root, host, value: {}, asked: null };
     parts.push(part);
@@ -51,5 +57,5 @@
   // A tab that is opened, an answer, and the page that is seen again.
   for (const kind of ["click", "keyup"]) window.addEventListener(kind, soon, { passive: true });
   document.addEventListener("visibilitychange", soon);
-  Object.assign(window.SB, { soon, isSighting });
+  Object.assign(window.SB, { soon, isSighting, decline });
 })();

@@ -33,7 +33,7 @@ def test_every_tab_does_something_on_the_first_click(app: App) -> None:
     app.ask(page.locator("#search-go"))
     expect(app.search.rows).to_have_count(10)
     app.fine_tune.open()
-    app.ask(page.locator("#tune-triplets"))
+    app.fine_tune.choose_sample("Triplets")
     expect(page.locator("#tune-findings .sb-verdict")).to_contain_text("Triplets")
     app.evaluate.open()
     app.evaluate.choose_models(MODEL_NAME)  # the form of an earlier flow may have come back: visitors of one machine are one
@@ -105,7 +105,7 @@ def take_the_table_away(app: App) -> None:
     assert scores == sorted(scores, reverse=True)
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=app.url)
-    copy = search.hits.locator(".sb-takeaway button").nth(1)
+    copy = search.hits.get_by_role("button", name="Copy", exact=True)
     copy.evaluate(
         """(button) => { window.sbLabel = new Promise((resolve) => {
           new MutationObserver(() => resolve(button.textContent)).observe(button, { childList: true });

@@ -55,7 +55,7 @@ def train(app: App) -> None:
     expect(form.at("#tune-estimate")).to_contain_text(re.compile(r"\d.* GB of memory"))
     form.start()
     form.expect_run(TUNED, "finished")
-    expect(form.at("#tune-run .sb-scores")).to_contain_text(re.compile(r"Before\s*−?\d\.\d{4}[\s\S]*After\s*−?\d\.\d{4}"))
+    expect(form.at("#tune-run .sb-scores")).to_contain_text(re.compile(r"Before\s*−?\d\.\d{3}[\s\S]*After\s*−?\d\.\d{3}"))
     expect(form.at("#tune-curves .main-svg").first).to_be_visible()
     app.models.open()
     expect(app.models.at("#models-cards .sb-card").filter(has_text=TUNED)).to_be_visible()

@@ -68,6 +68,7 @@ class Draft:
     edited: Mapping[str, Any] | None = None
     refused: tuple[str, ...] = ()  # last choice that was rejected, and why
     is_checked: bool = True  # False while only the first rows are shown, and ``plan`` is still to be made
+    data: str = ""  # ``data_key`` of the selected data that it was opened from; empty for examples from elsewhere
 
     @property
     def diagnosis(self) -> Diagnosis | None:

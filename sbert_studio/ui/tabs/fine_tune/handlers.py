@@ -84,9 +84,10 @@ def show_data(
     if isinstance(saved_form, dict) and saved_form.get("data") == selected.data_key:
         restored = restore_draft(page, owner, saved_form, model)
         if restored is not None:
+            restored = replace(restored, data=selected.data_key)
             view = draft_view(page, page.drafts.put(restored), restored, model)
             return OpenedData(FileView(view), str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
-    return OpenedData(_open(page, selected.path, _name(selected), model, saved_model, progress))
+    return OpenedData(_open(page, selected.path, _name(selected), model, saved_model, progress, selected.data_key))
 
 
 def clear_data() -> OpenedData:
@@ -111,8 +112,11 @@ def open_training_table(
     return _open(page, training_table.path, training_table.name, model, saved_model, progress)
 
 
-def _open(page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None) -> FileView:
+def _open(
+    page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None, data: str = ""
+) -> FileView:
     draft, fitting, header = open_fitting(page, path, name, model, saved_model, progress)
+    draft = replace(draft, data=data)
     return FileView(draft_view(page, page.drafts.put(draft), draft, fitting), header)
 
 
@@ -128,9 +132,13 @@ def open_fitting(
     return drafts.preview_draft(path, fitting, name, table), fitting, header
 
 
-def check_draft(page: Page, draft: str | None, progress: gr.Progress | None = None) -> DraftView | None:
+def check_draft(page: Page, draft: str | None, corpus: str | None, progress: gr.Progress | None = None) -> DraftView | None:
     """Check the rows of a draft that was just opened, and choose its settings."""
+    latest = page.drafts.last()  # before the draft is read, which makes it the latest
     opened = page.drafts.get(draft) if draft and draft in page.drafts else None
+    if opened is not None and _is_of_other_data(page, opened, corpus):
+        # It was opened or checked while other data was being selected. Cleared, the tab asks for the rows of the selected data.
+        return clear_data().file.view if latest == draft else None
     if opened is None or opened.is_checked:
         return None
     checked = drafts.plan_again(page.studio, opened, opened.request.model, progress_callback(progress, "Checking"))
@@ -138,6 +146,10 @@ def check_draft(page: Page, draft: str | None, progress: gr.Progress | None = No
     if draft not in page.drafts or page.drafts.last() != draft or page.drafts.get(draft) is not opened:
         return None
     return draft_view(page, page.drafts.put(checked, draft), checked, opened.request.model)
+
+
+def _is_of_other_data(page: Page, draft: Draft, corpus: str | None) -> bool:
+    return draft.data not in ("", page.corpora.selected(corpus).data_key)
 
 
 def change_columns(page: Page, draft: str, model: str | None, inputs: ColumnInputs) -> DraftView | None:
@@ -270,7 +282,7 @@ def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], befo
 
 def store_form(page: Page, owner: object, corpus: str | None, draft: str | None, name: str, pins: Value) -> Value | Unchanged:
     """Store the form in the browser. Its settings are those of the last response, because those sent by the browser may be older."""
-    if not draft or draft not in page.drafts:
+    if not draft or draft not in page.drafts or _is_of_other_data(page, page.drafts.get(draft), corpus):
         return UNCHANGED
     saved = save_draft(page, owner, page.drafts.get(draft), name, pin_texts(pins))
     return saved | {"data": page.corpora.selected(corpus).data_key}

@@ -52,15 +52,16 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
             self.append(desc)
 
     bar: Any = Bar()
-    shown = handlers.show_data(page, None, page.corpora.put(page.corpora.read(pairs)), None, None, None, "", bar)
+    corpus = page.corpora.put(page.corpora.read(pairs))
+    shown = handlers.show_data(page, None, corpus, None, None, None, "", bar)
     assert shown is not None
     opened = shown.file
     assert list(dict.fromkeys(bar)) == ["Reading"] and opened.view.preview["rows"], "the first rows are shown before they are checked"
     assert opened.view.findings is not None and opened.view.findings["verdict"].startswith("Checking")
-    checked = handlers.check_draft(page, opened.view.draft, bar)
+    checked = handlers.check_draft(page, opened.view.draft, corpus, bar)
     assert checked is not None and checked.findings is not None and "rows ·" in checked.findings["verdict"]
     assert list(dict.fromkeys(bar)) == ["Reading", "Checking"]
-    assert handlers.check_draft(page, opened.view.draft) is None, "once is enough"
+    assert handlers.check_draft(page, opened.view.draft, corpus) is None, "once is enough"
 
 
 def test_a_second_check_encodes_no_text_again(page: Page, pairs: Path) -> None:
@@ -83,9 +84,24 @@ def test_rows_that_are_not_checked_yet_are_checked_by_start_and_not_over_other_d
 
     first, second = (page.drafts.put(handlers.open_fitting(page, pairs, None, None, "")[0]) for _ in range(2))
     interrupted: Any = open_other_data
-    assert handlers.check_draft(page, first, interrupted) is None, "other data was opened in the meantime"
+    assert handlers.check_draft(page, first, None, interrupted) is None, "other data was opened in the meantime"
     assert not page.drafts.get(second).is_checked
     assert handlers._planned(page, second, None, None, view_model.settings_view(None, view_model.default_settings())).plan is not None
+
+
+def test_rows_of_data_that_was_left_meanwhile_are_cleared_and_not_stored(page: Page, pairs: Path) -> None:
+    """The answer about the data of before comes after other data was selected: training on it would be a surprise."""
+    shown = handlers.show_data(page, None, page.corpora.put(page.corpora.read(pairs)), None, None, None, "")
+    assert shown is not None
+    key, no_pins = shown.file.view.draft, view_model.pins_form([""] * 11)
+    assert handlers.store_form(page, None, None, key, "", no_pins) is UNCHANGED, "it would be the form of the other data"
+    cleared = handlers.check_draft(page, key, None)
+    assert cleared is not None and cleared.draft is None and cleared.findings is None
+    checked = handlers.check_draft(page, key, page.corpora.put(page.corpora.read(pairs)))
+    assert checked is not None and checked.draft == key
+    assert handlers.check_draft(page, key, None) is not None, "also once it is checked"
+    page.drafts.put(open_path(page, pairs))
+    assert handlers.check_draft(page, key, None) is None, "what was opened since stays"
 
 
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
