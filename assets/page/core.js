@@ -111,10 +111,11 @@
 
   // A Cancel button shows once its work has gone on for a moment, so that quick answers do not make the page jump.
   // Several events may be one work, such as an upload and the search after it: each has a number.
-  const works = {}, waiting = {};
+  const works = {}, waiting = {}, stopped = new Set();
   function busy(id, number, on) {
     const under = (works[id] ||= new Set());
     if (on) document.getElementById(`${id}led`)?.remove();
+    if (on) stopped.delete(id);
     if (on) under.add(number);
     else under.delete(number);
     window.SB.stir?.();
@@ -123,9 +124,15 @@
     if (under.size) waiting[id] = setTimeout(show, 800);
     else show();
   }
+  // Work that was stopped leads to no place in the address, and does not begin again by itself.
+  function halt(id) {
+    stopped.add(id);
+    window.SB.decline?.(id.replace(/-cancel$/, ""));
+  }
+  const isStopped = (id) => stopped.has(id);
   // Cancel was pressed: what is left of the work ends without a word, so that the place of its button says it, until the next work begins.
   function idle(id) {
-    window.SB.decline?.();
+    halt(id);
     works[id]?.clear();
     busy(id, -1, false);
     const button = document.getElementById(id);
@@ -185,7 +192,7 @@
     if (wanted) setTimeout(() => document.getElementById(wanted)?.click(), 60);
   }
 
-  window.SB = { t, sentences, pressWanted, wasOpen, setOpen, theirs, busy, idle, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { t, sentences, pressWanted, wasOpen, setOpen, theirs, busy, idle, halt, isStopped, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
     rememberSections();

@@ -46,7 +46,7 @@
       const stop = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
         stopping.add(id);
         draw();
-        window.SB.decline?.(tab);
+        window.SB.halt(`${tab}-cancel`);
         ask("tray_stop", { id });
       } } });
       const badge = el("span", { class: "sb-badge" });

@@ -53,6 +53,8 @@ def watch_and_stop_a_search_in_the_tray(app: App, file: Path) -> None:
     expect(tray.entry("Search").locator(".sb-stopped")).to_be_visible()
     expect_title(app, "SBERT Studio")
     expect(app.page.locator("#search-cancel")).to_be_hidden()
+    app.settle()
+    app.expect_address(q=None)  # a later visit does not begin it again
     app.page.keyboard.press("Escape")
     expect(tray.list).to_be_hidden()
 

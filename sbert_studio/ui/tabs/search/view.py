@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 ORDER = 2
 _MODES = [("By meaning", "semantic"), ("By words", "lexical"), ("Both", "hybrid")]
 _KEEP = [("First text", "first"), ("Longest text", "longest")]
-_SAVE_SEARCH = "SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode })"
+_SAVE_SEARCH = """(q, mode) => {
+  if (SB.isStopped('search-cancel')) return;
+  SB.place({ tab: 'search', q, mode: mode === 'semantic' ? '' : mode });
+  SB.reveal('search-hits', 'search-query');
+}"""
 _SAVE_DUPLICATES = f"() => SB.place({{ tab: 'search', view: '{duplicates.SUBTAB}', alike: '{duplicates.DEFAULT_THRESHOLD:.3f}' }})"
 
 
@@ -76,7 +80,7 @@ def _build_search(page: Page) -> None:
     )
     search = partial(panel.on, task="search", latest_only=True, progress_on="hits")
     asked = search([button.click, query.submit, mode.input], handlers.search)
-    asked.success(None, [query, mode], None, js=f"(q, mode) => {{ {_SAVE_SEARCH}; SB.reveal('search-hits', 'search-query'); }}")
+    asked.success(None, [query, mode], None, js=_SAVE_SEARCH)
     panel.on(page.data.change, handlers.clear_hits, quiet=True)
     search(first_sight("search-hits").select, handlers.show_first_hits)
     panel.on(page.location.change, handlers.open_linked_search, output=("query", "mode", "linked"), quiet=True)
