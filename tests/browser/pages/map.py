@@ -8,6 +8,7 @@ from .drawn import drawn
 from .tab import Part, Tab
 
 Spot = tuple[float, float]
+_AT_ONCE = 100  # entries of a list, before its button is pressed
 
 
 class Scene:
@@ -37,8 +38,11 @@ class Scene:
     heading = Part(".sb-map-heading-line")  # what the map was made of: data, text columns, model and rows
 
     def expect_list(self, title: str, count: int) -> None:
-        """Wait until the list has the title (or a part of it) and so many entries."""
+        """Wait until the list has the title (or a part of it) and so many entries; a long list is shown by parts."""
         expect(self.title).to_contain_text(title)
+        for shown in range(_AT_ONCE, count, _AT_ONCE):
+            expect(self.items).to_have_count(shown + 1)  # with the button below them
+            self.list.get_by_role("button", name="Show more").click()
         expect(self.items).to_have_count(count)
 
     def expect_neighbours(self) -> None:
