@@ -255,7 +255,7 @@ def test_inference_pairs_without_a_majority_label_are_skipped(tmp_path: Path) ->
         assert found.account.reasons[0].why == "no majority label"
     assert read_table(test).column("sentence1")[0] == 'A "man" eats.'
     write(train, lines[0] + '\n{"gold_label": "neu\n')
-    assert refusal(train).startswith("snli_1.0_train.jsonl, line 2, is no JSON object")
+    assert refusal(train).startswith("snli_1.0_train.jsonl, line 2, is not a JSON object")
 
 
 def test_other_folders_hold_no_dataset(tmp_path: Path) -> None:

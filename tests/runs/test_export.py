@@ -19,6 +19,7 @@ from tiny_studio import WORDS, quick, sentences, studio_at, unpack_export, write
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.report import describe_score
 from sbert_studio.runs.export import Export, write_zip
 from sbert_studio.runs.run import Run
 from sbert_studio.services import Studio, TrainRequest
@@ -161,8 +162,7 @@ def test_the_card_has_scores_with_intervals_and_a_command_that_trains_the_same_m
     studio: Studio, trained: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     card = _members(studio.fine_tune.export(trained.id, tmp_path / "model.zip").path)["my-model/README.md"].decode()
-    low, high = trained.after["interval"]
-    assert f"{trained.after['score']:.4f} \\[{low:.4f}, {high:.4f}\\]" in card
+    assert describe_score(trained.after).replace("[", "\\[").replace("]", "\\]") in card
     assert "Gain" in card or "No gain" in card
     line = card.rsplit("```sh\n", 1)[1].split("\n```")[0]
     words = shlex.split(line)

@@ -271,7 +271,7 @@ def test_a_folder_is_searched(
         everything = studio.shards.search(tmp_path / "out", "cat dog", 200)
     assert not list(index.glob("part-*"))
     assert exact.recall is everything.recall is None and not exact.notes and len(everything.hits) == 200
-    assert found.recall is not None and 0.9 < found.recall <= 1 and f"{found.recall:.1%} are found" in found.notes[0]
+    assert found.recall is not None and 0.9 < found.recall <= 1 and f"{found.recall:.1%} of the nearest rows are found" in found.notes[0]
     assert found.to_json()["exact"] is False
     assert [hit.score for hit in exact.hits] == sorted((hit.score for hit in exact.hits), reverse=True)
     assert len({hit.row for hit in found.hits} & {hit.row for hit in exact.hits}) >= 19

@@ -98,7 +98,7 @@ def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
     assert advise(two, info=MINILM, overrides=chosen).spec.loss == "binary_cross_entropy"
     own = advise(scored_pairs(), info=MINILM, overrides={**chosen, "sigmoid": "yes"})
     assert own.spec.loss_params == {"sigmoid": "yes"}
-    with pytest.raises(StudioError, match="not from positive pairs"):
+    with pytest.raises(StudioError, match="not on positive pairs"):
         advise(positive_pairs(), info=MINILM, overrides=chosen)
     with pytest.raises(StudioError, match="no cross-encoder loss 'cosine'"):
         advise(scored_pairs(), info=MINILM, overrides={**chosen, "loss": "cosine"})

@@ -197,7 +197,7 @@ def test_scores_are_summed_up_as_papers_do() -> None:
     found = summarize_scores(scores)
     assert found["score"] == pytest.approx(0.85)
     assert found["sd"] == pytest.approx(0.0707, abs=1e-4)
-    assert describe_score(found) == "0.8500 ± 0.0707"
+    assert describe_score(found) == "0.850 ± 0.071"
     assert summarize_scores(scores[:1]) == scores[0]
     assert summarize_scores([{}]) == {}
 

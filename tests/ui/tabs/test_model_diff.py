@@ -125,7 +125,7 @@ def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: ModelDif
     ("interval", "words"),
     [
         ((0.01, 0.09), "significantly better"),
-        ((-0.01, 0.09), "could be chance (95% interval of the gain: −0.010 to"),
+        ((-0.01, 0.09), "could be due to chance (95% interval of the gain: −0.010 to"),
         (None, "too few to distinguish a gain from chance"),
     ],
 )

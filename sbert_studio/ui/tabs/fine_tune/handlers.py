@@ -32,6 +32,7 @@ from .view_model import (
     StartedRun,
     chosen_options,
     command_view,
+    count_visible_pairs,
     deciding_values,
     default_settings,
     displayed_settings,
@@ -295,12 +296,12 @@ def restore_pins(stored: object) -> PinsView:
     if len(texts) != count or not any(texts):
         return PinsView()
     visible = max((place // 2 + 1 for place, text in enumerate(texts[:-1]) if text), default=1)
-    return PinsView(pins_form(texts, visible), visible, props(visible=visible < MAX_PAIRS), props(open=True))
+    return PinsView(pins_form(texts, visible), props(visible=visible < MAX_PAIRS), props(open=True))
 
 
-def show_another_pair(pins: Value, visible_pairs: int) -> PinsView:
-    visible = min(MAX_PAIRS, visible_pairs + 1)
-    return PinsView(answer_form(pins, pins_form(pin_texts(pins), visible)), visible, props(visible=visible < MAX_PAIRS))
+def show_another_pair(pins: Value) -> PinsView:
+    visible = min(MAX_PAIRS, count_visible_pairs(pins) + 1)
+    return PinsView(answer_form(pins, pins_form(pin_texts(pins), visible)), props(visible=visible < MAX_PAIRS))
 
 
 def pin_texts(pins: object) -> list[str]:

@@ -102,7 +102,6 @@ def _draw_form(panel: Panel) -> None:
             "name": name,
             "pins_section": section,
             "pins": pins,
-            "visible_pairs": gr.State(1),
             "more_pairs": more,
             "questions": questions,
             "trainings": trainings,

@@ -111,7 +111,6 @@ class SettingsView:
 @dataclass(frozen=True)
 class PinsView:
     pins: Value | Unchanged = UNCHANGED
-    visible_pairs: int | Unchanged = UNCHANGED
     more_pairs: Update | Unchanged = UNCHANGED
     pins_section: Update | Unchanged = UNCHANGED
 
@@ -303,6 +302,13 @@ def pins_form(texts: Sequence[str] = (), visible_pairs: int = 1) -> Value:
         items.append(group(shown, name=f"pair-{number}", row=True, visible=number <= visible_pairs))
     query = {"name": "query", "label": "Query (its nearest texts in your file are listed)", "kind": "text", "info": "", "choices": []}
     return form_view("tune-pin", [*items, query], dict(zip(names, texts or [""] * len(names), strict=True)))
+
+
+def count_visible_pairs(form: object) -> int:
+    """Return the number of pairs that the form, as the browser sent it, shows."""
+    items = form.get("items") if isinstance(form, Mapping) else None
+    groups = [item for item in items if isinstance(item, Mapping) and item.get("kind") == "group"] if isinstance(items, list) else []
+    return min(MAX_PAIRS, max(1, sum(bool(item.get("visible")) for item in groups)))
 
 
 def pin_names() -> list[str]:

@@ -15,7 +15,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run
 from sbert_studio.ui.tabs.fine_tune.handlers import parse_pins, pin_texts, restore_pins, show_another_pair
 from sbert_studio.ui.tabs.fine_tune.run_panel import pinned_view
-from sbert_studio.ui.tabs.fine_tune.view_model import PinsView, pins_form
+from sbert_studio.ui.tabs.fine_tune.view_model import PinsView, count_visible_pairs, pins_form
 
 PINNED = ["cat dog", "dog cat", "", "", "red blue", "moon sky", "", "", "", "", "cat moon"]
 
@@ -30,17 +30,18 @@ def test_what_is_typed_becomes_pins_and_half_a_pair_is_refused() -> None:
 
 def test_what_was_pinned_comes_back_after_a_reload_and_nothing_else_that_a_browser_sends() -> None:
     found = restore_pins(PINNED)
-    assert isinstance(found.pins, dict) and pin_texts(found.pins) == PINNED and found.visible_pairs == 3
+    assert isinstance(found.pins, dict) and pin_texts(found.pins) == PINNED and count_visible_pairs(found.pins) == 3
     assert [item["visible"] for item in found.pins["items"][:5]] == [True, True, True, False, False]
     for nonsense in (None, "x", [], ["cat"], [3] * 11, {"a": 1}):
         assert restore_pins(nonsense) == PinsView(), "nothing that is being typed is emptied"
 
 
 def test_a_click_shows_one_pair_more_until_all_are_visible() -> None:
-    found = show_another_pair(pins_form(PINNED), 4)
+    found = show_another_pair(pins_form(PINNED, 4))
     assert isinstance(found.pins, dict) and isinstance(found.more_pairs, dict)
-    assert found.visible_pairs == 5 and not found.more_pairs["visible"] and pin_texts(found.pins) == PINNED
-    assert show_another_pair(found.pins, 5).visible_pairs == 5
+    assert count_visible_pairs(found.pins) == 5 and not found.more_pairs["visible"] and pin_texts(found.pins) == PINNED
+    assert count_visible_pairs(show_another_pair(found.pins).pins) == 5
+    assert [count_visible_pairs(sent) for sent in (None, {}, {"items": 3}, {"items": ["x"]})] == [1, 1, 1, 1]
 
 
 def test_pins_go_with_the_run_from_the_form_and_are_seen_by_whoever_looks_later(page: Page, tmp_path: Path) -> None:
