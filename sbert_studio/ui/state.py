@@ -83,7 +83,7 @@ class OpenedCorpus:
 @dataclass(frozen=True)
 class ModelUpdate:
     model: Update | Unchanged = UNCHANGED
-    other_texts: OtherTexts | Unchanged = UNCHANGED
+    other_texts: OtherTexts | Unchanged | None = UNCHANGED
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,8 @@ def train_the_cross_encoder(app: App) -> None:
     form.start()
     form.expect_run(CROSS, "finished")
     expect(form.run).to_contain_text("Spearman")
-    form.use_model()  # it has no vectors, so that most tabs cannot use it
-    expect(app.toast.filter(has_text="scores pairs")).to_be_visible()
+    expect(form.at("#tune-zip")).to_be_visible()
+    expect(form.at("#tune-use")).to_be_hidden()  # it has no vectors, so that most tabs cannot use it
     expect(app.model_name).to_have_value(DEFAULT)
 
 

@@ -17,7 +17,7 @@ from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import answer_form, form_values
 from ...handlers import progress_callback, warn
 from ...sessions.language import notify_info
-from ...state import FINE_TUNE, ModelUpdate, SelectedCorpus, TrainingTable
+from ...state import FINE_TUNE, ModelUpdate, OtherTexts, SelectedCorpus, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
 from .draft import Draft, restore_draft, save_draft
@@ -91,10 +91,15 @@ def show_data(
     return OpenedData(_open(page, selected.path, _name(selected), model, saved_model, progress, selected.data_key))
 
 
-def clear_data() -> OpenedData:
-    """Forget the examples of other data with everything derived from them: settings, estimate, reasons and the name of the model."""
+def clear_data(other_texts: OtherTexts | None = None) -> OpenedData:
+    """Forget the examples of other data with everything derived from them: settings, estimate, reasons and the name of the model.
+
+    Args:
+        other_texts: texts that the banner warns of; those of a file are forgotten, typed ones are still there.
+    """
+    header = ModelUpdate(other_texts=None) if other_texts is not None and other_texts.name else ModelUpdate()
     plan = PlanView(settings_view(None, default_settings()), None, None, None, props(variant="primary"), None)
-    return OpenedData(FileView(replace(empty_draft(), plan=plan)), "")
+    return OpenedData(FileView(replace(empty_draft(), plan=plan), header), "")
 
 
 def _name(selected: SelectedCorpus) -> str | None:

@@ -18,7 +18,7 @@ from sbert_studio.services import TrainRequest
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
-from sbert_studio.ui.state import new_visitor_id
+from sbert_studio.ui.state import OtherTexts, new_visitor_id
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
 from sbert_studio.ui.tabs.fine_tune.draft import restore_draft, save_draft
@@ -386,7 +386,9 @@ def test_a_new_draft_is_stored_with_its_settings_name_and_pinned_texts(page: Pag
     assert restored is not None and restored.name == "Cats" and view_model.count_visible_pairs(restored.pins_view.pins) == 1
     other = handlers.show_data(page, None, None, None, stored, None, "")
     assert other is not None and other.name is UNCHANGED, "it is the form of other data"
-    cleared = handlers.clear_data()
+    cleared = handlers.clear_data(OtherTexts("wenben.csv", "zh"))
+    assert cleared.file.header.other_texts is None, "the banner warns of the file no more"
+    assert handlers.clear_data(OtherTexts("", "zh")).file.header.other_texts is UNCHANGED, "what was typed is still there"
     assert cleared.name == "" and cleared.file.view.draft is None
     assert (cleared.file.view.plan.forecast, cleared.file.view.plan.reasons, cleared.file.view.plan.command) == (None, None, None)
 
