@@ -38,9 +38,9 @@ def test_every_tab_does_something_on_the_first_click(app: App) -> None:
     app.evaluate.open()
     app.evaluate.choose_models(MODEL_NAME)  # the form of an earlier flow may have come back: visitors of one machine are one
     app.ask(page.locator("#evaluate-go"))
-    scores, answers = page.locator("#evaluate-scores tbody tr"), page.locator("#evaluate-questions .sb-answers button")
+    scores, answers = page.locator("#evaluate-scores tbody tr"), page.locator("#evaluate-questions .sb-answers button:visible")
     expect(scores.or_(answers).first).to_be_visible()
-    if answers.first.is_visible():  # the random model gives no evidence of what the scores mean
+    if answers.count():  # the random model gives no evidence of what the scores mean
         answers.first.click()
     expect(scores.filter(has_text=MODEL_NAME)).to_have_count(1)
     app.models.open()
