@@ -85,7 +85,7 @@ def see_the_leaderboard(app: App) -> None:
     expect(evaluate.board_rows).to_have_count(2)
     expect(page.locator("#board-chart .main-svg .scatterlayer .point").first).to_be_visible()
     _, content = app.download(page.locator("#board-csv"))
-    header, *lines = content.decode().splitlines()
+    header, *lines = content.decode("utf-8-sig").splitlines()
     assert header.startswith("set,rows_digest,task")
     assert len(lines) == 2
     assert sum(BUNDLED in line for line in lines) == 1
