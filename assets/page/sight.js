@@ -5,13 +5,14 @@
   const { views, select } = window.SB;
   const WAIT = 250;  // milliseconds between looks
   const parts = [];
-  let timer = 0, asking = 0, asked = "";  // asking: when a result was asked for that has not come yet; asked: the id of its view
+  // asking: when a result was asked for that has not come yet; asked: the id of its view; overtaken: whether the visitor has asked since.
+  let timer = 0, asking = 0, asked = "", overtaken = false;
 
   const isSettled = () => document.body.getAttribute("aria-busy") === "false" && window.SB.arrived?.();
   const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
   const panel = (node) => node?.closest("[role=tabpanel]") ?? null;
   // What another tab draws in the meantime was asked for by the visitor.
-  const isSighting = (root) => asking > 0 && panel(root) === panel(document.getElementById(asked));
+  const isSighting = (root) => asking > 0 && !overtaken && panel(root) === panel(document.getElementById(asked));
   function isEmpty(id) {
     const box = document.getElementById(id), view = box?.querySelector(".sb-view");
     // A map that is drawn keeps its hidden placeholder, and its list may have nothing to show.
@@ -36,6 +37,7 @@
       part.asked = key;
       asking = Date.now();
       asked = part.value.result;
+      overtaken = false;
       select(part.host, "sight", 0);
       timer = setTimeout(look, WAIT);
       return;
@@ -54,6 +56,13 @@
     parts.push(part);
     return (value) => { part.value = value; soon(); };
   };
+  // What the visitor asks for in the same place is no first result, even if it comes instead of one.
+  const ASKS = "button:not([role=tab], .label-wrap), input[type=radio], .sb-view";
+  function overtake(event) {
+    const asks = event.type === "click" ? event.target.closest?.(ASKS) : event.key === "Enter" && event.target;
+    if (asks && panel(asks) === panel(document.getElementById(asked))) overtaken = true;
+  }
+  for (const kind of ["click", "keydown"]) window.addEventListener(kind, overtake, { capture: true, passive: true });
   // A tab that is opened, an answer, and the page that is seen again.
   for (const kind of ["click", "keyup"]) window.addEventListener(kind, soon, { passive: true });
   document.addEventListener("visibilitychange", soon);

@@ -172,6 +172,7 @@ def map_and_fine_tune(app: App) -> None:
     expect_chinese(page, "Map")
 
     page.click("#tab-fine-tune-button")
+    app.choose_corpus("带分数的句对")
     expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.open_section("#tune-judge")
     expect(page.locator("#tune-judge")).to_be_visible()

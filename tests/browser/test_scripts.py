@@ -276,6 +276,22 @@ def test_only_what_its_own_tab_shows_counts_as_a_first_result(empty_page: Page) 
     page.wait_for_function(f"{first}.every((one) => !one)")
 
 
+@pytest.mark.parametrize(("act", "is_first"), [("button", False), ("enter", False), ("elsewhere", True), ("tab", True)])
+def test_what_the_visitor_asks_for_meanwhile_is_no_first_result(empty_page: Page, act: str, is_first: bool) -> None:
+    page = empty_page
+    page.evaluate(_TWO_TABS)
+    page.evaluate("""document.querySelector("[role=tabpanel]").insertAdjacentHTML("beforeend", "<button id=go>Go</button><input id=query>");
+      document.body.insertAdjacentHTML("beforeend", "<button id=other>Other</button><button id=tab role=tab>Tab</button>")""")
+    page.add_script_tag(content=script("sight.js"))
+    page.evaluate("SB.views.sight(document.getElementById('sight'), {})({ result: 'hits', by: 'data' })")
+    page.wait_for_function("asked === 1")
+    if act == "enter":
+        page.press("#query", "Enter")
+    else:
+        page.click({"button": "#go", "elsewhere": "#other", "tab": "#tab"}[act])
+    assert page.evaluate("SB.isSighting(document.getElementById('hits'))") is is_first
+
+
 def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formula(chromium: Browser) -> None:
     rows = [["=1+1", 12.5, "007", "日本語 & <b>"], ["@x", -3, "1.50", None], ["-4", 0, "12345678901234567890", "a\nb \u0001"]]
     page = chromium.new_page()

@@ -143,12 +143,15 @@ def test_shards_are_searched_for_the_owner_of_the_machine_alone(home: Path, tiny
 def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neighbors(page: Page, corpus_file: Path) -> None:
     example = sample_texts("en").query
     first = handlers.show_first_hits(page, SearchInputs(None, example, 3))
-    assert first is not None and isinstance(first.found.hits, dict) and len(first.found.hits["rows"]) == 3
-    assert first.found.searched == SearchedText(page.corpora.current(None)[0], example) and first.query is UNCHANGED
-    assert first.found.corpus is UNCHANGED, "the visitor may have chosen other data meanwhile"
+    assert first is not None and isinstance(first.hits, dict) and len(first.hits["rows"]) == 3
+    assert first.searched == SearchedText(page.corpora.current(None)[0], example)
+    assert first.corpus is UNCHANGED, "the visitor may have chosen other data meanwhile"
+    assert handlers.clear_other_example(page, None, example) is UNCHANGED
     key = str(corpora.open_file(page, str(corpus_file)))
     other = handlers.show_first_hits(page, SearchInputs(key, example, 3))
     text = page.corpora.get(key).corpus.texts[0]
-    assert other is not None and other.query == "" and other.found.searched == SearchedText(key, text)
+    assert other is not None and other.searched == SearchedText(key, text)
+    assert handlers.clear_other_example(page, key, example) == ""
     own = handlers.show_first_hits(page, SearchInputs(key, "my own words", 3))
-    assert own is not None and own.query is UNCHANGED and own.found.searched == SearchedText(key, "my own words")
+    assert own is not None and own.searched == SearchedText(key, "my own words")
+    assert handlers.clear_other_example(page, key, "typed while the first hits were computed") is UNCHANGED

@@ -20,7 +20,7 @@ from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
 from ...sessions.tasks import TASKS
-from ...state import RowSelection, show_on_map
+from ...state import RowSelection, SelectedCorpus, show_on_map
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, shorten, table
 
 if TYPE_CHECKING:
@@ -85,12 +85,6 @@ class HitsView:
     show_on_map: Update | Unchanged = UNCHANGED  # update of the button
     rows_to_search: Unchanged | None = UNCHANGED
     basket_version: int | Unchanged = UNCHANGED
-
-
-@dataclass(frozen=True)
-class FirstHits:
-    found: HitsView
-    query: str | Unchanged = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -241,7 +235,7 @@ def clear_hits() -> HitsView:
     return HitsView(placeholder(NO_HITS), None, None, UNCHANGED, props(visible=False))
 
 
-def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> FirstHits | None:
+def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView | None:
     """Return what the tab opens with: the hits of the query, or, if that is the example of another sample, the texts nearest to the first.
 
     A large corpus is only searched when asked for, because its texts may have to be encoded.
@@ -250,14 +244,25 @@ def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | No
     corpus, query = selected.corpus, inputs.query.strip()
     if len(corpus) > MAX_FIRST_TEXTS:
         return None
-    examples = {page.corpora.sample(language=code).id: sample_texts(code).query for code in (ENGLISH, *languages())}
-    if query and (query not in examples.values() or examples.get(selected.id) == query):
-        return FirstHits(replace(search(page, inputs, progress), corpus=UNCHANGED))
+    if query and not _is_other_example(page, selected, query):
+        return replace(search(page, inputs, progress), corpus=UNCHANGED)
     result = page.studio.search.find_neighbors(corpus, 0, int(inputs.k), inputs.model)
     text = corpus.texts[0]
     hits = hits_table(corpus, result, "semantic", _("Nearest to: {shorten}", shorten=shorten(text, _MAX_TITLE)), text)
     made = page.provenance(inputs.model, selected, BUTTON)
-    return FirstHits(HitsView(hits | {"made": made}, None, SearchedText(key, text), show_on_map=props(visible=True)), "")
+    return HitsView(hits | {"made": made}, None, SearchedText(key, text), show_on_map=props(visible=True))
+
+
+def clear_other_example(page: Page, corpus: str | None, query: str) -> str | Unchanged:
+    """Clear the example of another sample once the first hits are shown. What was typed while they were computed stays."""
+    _, selected = page.corpora.current(corpus)
+    is_shown = len(selected.corpus) <= MAX_FIRST_TEXTS
+    return "" if is_shown and _is_other_example(page, selected, query.strip()) else UNCHANGED
+
+
+def _is_other_example(page: Page, selected: SelectedCorpus, query: str) -> bool:
+    examples = {page.corpora.sample(language=code).id: sample_texts(code).query for code in (ENGLISH, *languages())}
+    return query in examples.values() and examples.get(selected.id) != query
 
 
 def search_all_rows(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None) -> HitsView:
