@@ -114,19 +114,21 @@ def switch(app: App, code: str, title: str) -> None:
 def refuse_files_in_chinese(app: App) -> None:
     """Errors keep the names of files as they are, and nothing of them is in English but these."""
     page = app.page
-    page.click("#corpus input")
-    expect(page.get_by_role("option", name="您自己的文件…")).to_be_visible()
-    page.keyboard.press("Escape")
+    page.click("#data-open")
+    app.settle()
+    expect_chinese(page, "the dialog of the data")
     for name, text, words in (
         ("bad.parquet", "just a text\n", "bad.parquet 不是 Parquet 文件：其内容是文本。"),
         ("rows.jsonl", '{"text": "a"}\n{"text": }\n', "有一行不是有效的 JSON：缺少值（第 2 行）。"),
         ("tool.bin", "x", "不支持的文件类型：tool.bin。"),
     ):
         app.close_toasts()
-        app.add_data(name, text)
+        app.upload("data-file", name, text)
         expect(app.toast).to_contain_text(words)
         expect_chinese(page, name)
     app.close_toasts()
+    page.keyboard.press("Escape")
+    expect(page.locator("#add-data")).not_to_be_visible()
 
 
 def similarity(app: App) -> None:
@@ -173,6 +175,7 @@ def map_and_fine_tune(app: App) -> None:
 
     page.click("#tab-fine-tune-button")
     app.choose_corpus("带分数的句对")
+    expect(page.locator("#tune-command")).to_contain_text("scored_pairs.csv")
     expect(page.locator("#tune-findings .sb-verdict")).to_be_visible()
     app.open_section("#tune-judge")
     expect(page.locator("#tune-judge")).to_be_visible()
