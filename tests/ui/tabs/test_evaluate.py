@@ -477,3 +477,19 @@ def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_pl
     assert missing.missing is not None and "scores, labels or a category" in missing.missing["text"]
     assert handlers.follow_data(page, None, pairs, form).missing is None
     assert handlers.show_first_scores(page, None, pairs, replace(form, source=handlers.SUITE), "en") is None
+
+
+def test_an_evaluation_that_was_started_meanwhile_is_not_replaced_by_the_first_scores(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, form = str(page.studio.settings.default_model), EvaluationForm((str(page.studio.settings.default_model),), FILE)
+    corpus = page.corpora.put(page.corpora.read(write_pairs(tmp_path / "mine.csv", 60)))
+    compute = handlers.first_scores
+
+    def interrupted(*arguments: Any) -> Any:
+        found = compute(*arguments)
+        handlers.start_form(page, None, model, model, corpus, form)
+        return found
+
+    monkeypatch.setattr(handlers, "first_scores", interrupted)
+    assert handlers.show_first_scores(page, None, corpus, form, "en") is None

@@ -134,8 +134,9 @@ def show_first_scores(
     if form.source != FILE or (job is not None and job.active):
         return None
     found = first_scores(page, page.corpora.selected(corpus), language, progress)
-    if found is None:
-        return None
+    started = page.studio.evaluation_jobs.latest(page.visitor(owner))
+    if found is None or (started and started.id) != (job and job.id):
+        return None  # the visitor has started an evaluation meanwhile, which is shown instead
     shown = EvaluationView("", "", None, props(visible=False), UNCHANGED, conclusion=found.conclusion, scores=found.scores)
     return replace(shown, details=found.details, chart=found.chart, differences=found.differences)
 
