@@ -130,10 +130,13 @@ def show_first_scores(
     page: Page, owner: object, corpus: str | None, form: EvaluationForm, language: str, progress: gr.Progress | None = None
 ) -> EvaluationView | None:
     """Show what the tab opens with, unless the visitor has an evaluation or chose something else than their data."""
+    selected, last = page.corpora.selected(corpus), _last_request(page, owner)
     job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     if form.source != FILE or (job is not None and job.active):
         return None
-    found = first_scores(page, page.corpora.selected(corpus), language, progress)
+    if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
+        return show_evaluation(page, owner)
+    found = first_scores(page, selected, language, progress)
     started = page.studio.evaluation_jobs.latest(page.visitor(owner))
     if found is None or (started and started.id) != (job and job.id):
         return None  # the visitor has started an evaluation meanwhile, which is shown instead
