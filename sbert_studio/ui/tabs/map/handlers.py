@@ -116,10 +116,12 @@ def draw_first_map(page: Page, inputs: MapInputs, settings: MapSettings, progres
     return replace(panel, corpus=UNCHANGED) if inputs.corpus is None else panel
 
 
-def clear_map(map_key: str | None) -> MapPanel | None:
+def clear_map(page: Page, map_key: str | None, corpus: str | None) -> MapPanel | None:
     """Hide the map when other data is selected; its key stays, so that new texts of the same corpus are placed on it."""
-    if map_key is None:
+    if map_key is None or map_key not in page.maps:
         return None
+    if page.maps.get(map_key).chosen.data_key == page.corpora.selected(corpus).data_key:
+        return None  # a link has already drawn the map of the selected data
     return MapPanel(placeholder(EMPTY), notes=None, downloads=props(visible=False), topic_count=props(visible=False))
 
 

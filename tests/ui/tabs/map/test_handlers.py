@@ -342,3 +342,10 @@ def test_types_and_text_columns_of_the_data_dialog_reach_the_map(page: Page, tmp
         drawn_key = draw(page, key, None, None, MapSettings(neighbors=5))[1]
         assert handlers.get_column(page, {"key": drawn_key, "name": "priority"})["kind"] == expected
     assert heading(page, page.maps.get(drawn_key))["columns"] == ["title", "message"]
+
+
+def test_other_data_hides_the_map_but_not_one_that_a_link_has_drawn_of_it(page: Page, corpus_key: str, map_key: str) -> None:
+    assert handlers.clear_map(page, map_key, corpus_key) is None
+    other = handlers.clear_map(page, map_key, page.corpora.put(page.corpora.sample()))
+    assert other is not None and other.notes is None
+    assert handlers.clear_map(page, None, corpus_key) is None
