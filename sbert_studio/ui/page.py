@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,6 +179,9 @@ class Page:
         return props() if fitting == header.model else props(value=fitting)
 
     def fit_corpus(self, key: str, header: Header) -> OpenedCorpus:
+        other = header.other_texts
+        if other is not None and other.name:  # texts of the file that was selected before
+            header = replace(header, other_texts=None)
         return OpenedCorpus(key, self.select_fitting_model(key, header))
 
     def fit_model(self, model: str | None, saved_model: object, file: str, languages: Counter[str]) -> tuple[str, ModelUpdate]:

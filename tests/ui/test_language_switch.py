@@ -100,6 +100,8 @@ def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, 
     zh, en = page.corpora.open(None, ZH), page.corpora.open(None, EN)
     assert page.select_fitting_model(zh, Header(model=default))["value"] == static
     assert page.select_fitting_model(en, Header(model=static))["value"] == default
+    former = page.fit_corpus(en, Header(model=static, other_texts=OtherTexts("train.csv", "zh"))).model
+    assert former == props(value=default), "the language of the former file does not count"
     assert page.select_fitting_model(en, Header(model=static, other_texts=OtherTexts("train.csv", "zh"))) == gr.skip(), (
         "there are other Chinese texts"
     )
