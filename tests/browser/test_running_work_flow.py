@@ -79,7 +79,8 @@ def follow_two_runs(app: App) -> None:
     late.release()
     form.expect_recorded(FIRST)
     expect(form.run_name).to_have_text(SECOND)
-    expect(form.at("#tune-runs .sb-runs-row")).to_have_count(2)
+    expect(form.runs(FIRST)).to_have_count(1)
+    expect(form.runs(SECOND)).to_have_count(1)
     form.runs(FIRST).get_by_role("button", name=FIRST, exact=True).click()
     expect(form.run_name).to_have_text(FIRST)
     form.expect_steps()
@@ -103,7 +104,7 @@ def stop_the_run_that_waits(app: App) -> None:
     form.act_on_run("Another name", "delete")
     expect(form.runs("Another name").locator("[data-action=delete]")).to_have_text("Yes, delete")
     form.runs("Another name").locator("[data-action=delete]").click()
-    expect(form.at("#tune-runs .sb-runs-row")).to_have_count(1)
+    expect(form.runs("Another name")).to_have_count(0)
     form.runs(FIRST).get_by_role("button", name=FIRST, exact=True).click()
     form.expect_run(FIRST, "running")
 

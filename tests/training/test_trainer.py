@@ -18,7 +18,7 @@ from sbert_studio.data.schema.inference import infer_roles
 from sbert_studio.data.split import find_pair_classes, split_examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.evaluate import evaluate_examples
-from sbert_studio.evaluation.report import format_interval
+from sbert_studio.evaluation.report import describe_score
 from sbert_studio.losses import build_loss
 from sbert_studio.losses.base import KnownPositives
 from sbert_studio.models.io.load import load_folder
@@ -144,7 +144,7 @@ def test_a_finished_run_that_is_resumed_says_again_how_it_ended(tmp_path: Path) 
     assert second == first
     assert [type(event) for event in told] == [Finished]
     card = (first.model / "README.md").read_text(encoding="utf-8").replace("\\", "")
-    assert all(f"{scores['score']:.4f}{format_interval(scores)}" in card for scores in (first.before, first.after))
+    assert all(describe_score(scores) in card for scores in (first.before, first.after))
 
 
 def test_an_adapter_names_the_weights_it_was_trained_on_without_a_path_of_this_machine(tmp_path: Path) -> None:
