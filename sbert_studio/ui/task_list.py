@@ -102,7 +102,9 @@ def list_tasks(page: Page, session: str, owner: object, known: Collection[str] =
         stopping, done`` (message at the end).
     """
     visitor = page.visitor(owner)
-    entries = [_task_entry(task) for task in TASKS.for_session(session) if f"{_TASK}{task.number}" in known or _is_long(task)]
+    # The result of a superseded task is not shown, such as that of the first search, once the visitor has searched for something.
+    tasks = [task for task in TASKS.for_session(session) if not task.superseded]
+    entries = [_task_entry(task) for task in tasks if f"{_TASK}{task.number}" in known or _is_long(task)]
     for jobs, tab, done in _background_jobs(page):
         entries += [_job_entry(page, job, tab, done) for job in jobs.list_jobs(visitor) if job.active or job.id in known]
     running = page.studio.fine_tune.list_active(visitor)

@@ -11,12 +11,14 @@ from waiting import wait_until
 from .data import MODEL_NAMES, csv_text
 from .pages import App
 
-# Visible texts of the page with two Latin words in a row.
+# Visible texts of the page with two Latin words in a row. Names that a text repeats, such as "Delete NAME", are left out.
 ENGLISH = r"""() => {
   const found = new Set(), latin = /[A-Za-z]{2,}[ '’-]+[A-Za-z]{2,}/;
   const data = "[translate='no'], textarea, code, pre, .sb-data li, .sb-data .token, .file-preview, head, script, style, noscript";
+  const names = [...document.querySelectorAll("[translate='no']")].map((node) => node.textContent.trim()).filter((name) => name);
   const seen = (node) => node.checkVisibility() && !node.closest(data);
-  const look = (node, text) => { if (latin.test(text) && seen(node)) found.add(text.trim()); };
+  const nameless = (text) => names.reduce((rest, name) => rest.replaceAll(name, ""), text);
+  const look = (node, text) => { if (latin.test(text) && seen(node) && latin.test(nameless(text))) found.add(text.trim()); };
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = texts.nextNode(); node; node = texts.nextNode()) look(node.parentElement, node.data);
   for (const name of ["title", "placeholder", "aria-label", "alt", "data-name"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ import pytest
 from tiny_studio import quick, write_pairs
 
 from sbert_studio.errors import StudioError
-from sbert_studio.progress import checkpoint
+from sbert_studio.progress import StoppedError, checkpoint
 from sbert_studio.services.jobs import BeginPhase
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui import task_list as rows
 from sbert_studio.ui.handlers import handle_errors, progress_callback
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.sessions import tasks
-from sbert_studio.ui.sessions.tasks import PageTask
+from sbert_studio.ui.sessions.tasks import TASKS, PageTask
 from sbert_studio.ui.task_list import poll_tasks
 
 from .waiting import ended
@@ -93,6 +94,33 @@ def test_stop_ends_the_work_of_the_page_that_asks_and_says_so_at_once(page: Page
     go_on.set()
     thread.join()
     assert [one["status"] for one in asked(page, "stopper")] == ["stopped"]
+
+
+def test_of_two_searches_of_a_page_the_later_is_listed_and_its_stop_ends_both(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradio.Info", lambda *_, **__: None)
+    begun, stopped = [threading.Event(), threading.Event()], list[int]()
+
+    def search(number: int) -> None:
+        TASKS.supersede_earlier()
+        begun[number].set()
+        while True:
+            try:
+                checkpoint()
+            except StoppedError:
+                stopped.append(number)
+                raise
+            time.sleep(0.01)
+
+    first = carried_out(monkeypatch, "two", "search", lambda: search(0))
+    assert begun[0].wait(10)
+    second = carried_out(monkeypatch, "two", "search", lambda: search(1))
+    assert begun[1].wait(10)
+    (entry,) = asked(page, "two")
+    poll_tasks(page, {"session": "two", "id": entry["id"]}, stop=True)
+    first.join()
+    second.join()
+    assert sorted(stopped) == [0, 1]
+    assert [one["status"] for one in asked(page, "two", known=[entry["id"]])] == ["stopped"]
 
 
 def test_the_end_of_what_was_seen_under_way_is_told_however_soon_it_came(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:

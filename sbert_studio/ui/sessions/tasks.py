@@ -159,12 +159,14 @@ class TaskRegistry:
         return sorted(own, key=lambda task: task.number)
 
     def stop(self, session: str, kind: str | None = None, number: int | None = None) -> int:
-        """Stop a session's tasks: all, those of one kind, or one by number. Return how many."""
+        """Stop a session's tasks: all, those of one kind, or one by number with those that it superseded. Return how many."""
         with self._lock:
             own = [task for task in self._running.values() if task.session == session]
         stopped = [task for task in own if kind in (None, task.kind) and number in (None, task.number)]
-        for task in stopped:
-            task.stop.set()
+        kinds = {task.kind for task in stopped}
+        for task in own:
+            if task in stopped or (task.superseded and task.kind in kinds):
+                task.stop.set()
         return len(stopped)
 
     def stop_event(self, event: str, *, also_later: bool = True) -> None:
