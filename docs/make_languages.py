@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+from jinja2 import Environment
+from jinja2.ext import extract_from_ast
 
 from docs.wording import javascript, python
 from docs.wording.elsewhere import GRADIO, MEASURES, MONTHS, NAMES, PARTS, SEPARATORS
@@ -35,7 +37,7 @@ msgstr ""
 SILENT = (
     *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "settings.py"),
     *("ui/gradio_patches.py", "ui/panel.py", "ui/theme.py", "data/loading/codepages.py", "explore/bm25.py", "data/dates.py"),
-    "services/topic_report_files.py",
+    *("services/topic_report_files.py", "services/topic_names.py"),
     *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py", "i18n.py"),
 )
 
@@ -48,9 +50,18 @@ def texts(literals: str = "prose") -> Iterator[tuple[python.Text, str]]:
     for path in sorted(PAGE.rglob("*.js")):
         if path.parent.name != "language":
             yield from ((text, path.relative_to(ROOT).as_posix()) for text in javascript.texts(path, literals=literals))
+    for path in sorted(PACKAGE.rglob("*.j2")):
+        yield from ((text, path.relative_to(ROOT).as_posix()) for text in template_texts(path))
     for path in sorted(PACKAGE.rglob("*.py")):
         is_silent = path.relative_to(PACKAGE).as_posix().startswith(SILENT)
         yield from ((text, path.relative_to(ROOT).as_posix()) for text in python.texts(path, literals="none" if is_silent else literals))
+
+
+def template_texts(path: Path) -> Iterator[python.Text]:
+    """Yield the messages of a Jinja template."""
+    for _line, _function, message in extract_from_ast(Environment().parse(path.read_text(encoding="utf-8")), ("_", "ngettext")):
+        texts = (message,) if isinstance(message, str) else tuple(part for part in message if part)
+        yield texts[0] if len(texts) == 1 else (texts[0], texts[1])
 
 
 @cache

@@ -34,6 +34,11 @@ _PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+def secret_variable(help: str) -> Any:
+    """Return the field of a setting that is part of no ``repr``."""
+    return field(default="", repr=False, metadata={"help": help, "min": None, "max": None, "shown": "–"})
+
+
 @dataclass(frozen=True)
 class Limits:
     """Limits for visitors of a shared machine; 0 means no limit. Each can be set by a variable such as ``SBERT_STUDIO_LIMIT_ROWS``."""
@@ -118,6 +123,15 @@ class Settings:
     allowed_hosts: tuple[str, ...] = variable(
         (), "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all", shown="–"
     )
+    llm_url: str = variable(
+        "",
+        "base URL of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`, whose language model names topics on request; "
+        "visitors of a shared page can use it too, and no other",
+        shown="–",
+    )
+    llm_model: str = variable("", "name of the language model at this endpoint", shown="–")
+    llm_key: str = secret_variable("key of this endpoint; never stored, logged or shown")
+    llm_seconds: float = variable(60.0, "maximum time of a request to the language model, in seconds", min=1, max=3_600)
     share: bool = False
     space: bool = False
     space_id: str = ""

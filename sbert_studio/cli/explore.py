@@ -259,22 +259,40 @@ def topics(
     out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
     topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed for reproducible topics; slower.")] = None,
+    llm_url: Annotated[
+        str, typer.Option(metavar="URL", help="OpenAI-compatible endpoint for the names of topics.", show_default="SBERT_STUDIO_LLM_URL")
+    ] = "",
+    llm_model: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Language model there; its key is SBERT_STUDIO_LLM_KEY.", show_default="SBERT_STUDIO_LLM_MODEL"),
+    ] = "",
+    llm_hint: Annotated[str, typer.Option(metavar="TEXT", help="What the language model should know about the texts or the names.")] = "",
     column: Column = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
-    """Report the topics of a corpus: keywords, typical texts, trends over time, and categories with more or fewer texts than expected."""
+    """Report the topics of a corpus: keywords, typical texts, trends over time, and categories with more or fewer texts than expected.
+
+    With --llm-url, --llm-model or --llm-hint, a language model names the topics; it receives keywords and typical texts.
+    """
     params = _cluster_params("--topics", topics, seed)
+    from ..services.topic_names import name_topics, with_names
     from ..services.topic_report import make_topic_report
     from ..services.topic_report_files import require_report_suffix, write_topic_report
 
     require_report_suffix(out)
     with open_studio() as studio:
+        is_named = bool(llm_url or llm_model or llm_hint)
+        language_model = studio.language_models.open(llm_url, llm_model) if is_named else None
         corpus = studio.data.read_corpus(file, column)
         require_writable_file(out, file)
         model = choose_model(studio, model, corpus)
         with progress("finding topics", "steps") as show:
-            report = make_topic_report(studio.map.find_topics(corpus, params, model, show), corpus)
+            view = studio.map.find_topics(corpus, params, model, show)
+        if language_model is not None:
+            with progress("naming topics", "names") as show:
+                view = with_names(view, name_topics(view.topics, language_model, llm_hint, show))
+    report = make_topic_report(view, corpus)
     write_topic_report(report, out)
     print_notes(report.account, "used", report.notes)
     return Answer(report.to_json(), [*_topic_lines(report.topics, report.outliers), f"written to {out}"])

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import StudioError
-from ..i18n import _
+from ..i18n import _, ngettext
 
 MAX_EDITS = 1000
 MAX_NAME_LENGTH = 80
@@ -30,12 +30,14 @@ class MapState:
         names: cluster names by id.
         labels: label of each text, empty if none.
         removed: (n,) bool.
+        broad_names: names of broad topics by id, where they differ from their labels on the map.
     """
 
     ids: np.ndarray
     names: Mapping[int, str]
     labels: tuple[str, ...]
     removed: np.ndarray
+    broad_names: Mapping[int, str] = field(default_factory=dict)
 
     def clusters(self) -> list[tuple[int, str, int]]:
         """Return (id, name, remaining texts) of each nonempty cluster, largest first, no cluster (-1) last."""
@@ -108,6 +110,40 @@ class RenameEdit:
 
     def describe(self) -> str:
         return _("Cluster renamed to “{name}”", name=self.name)
+
+
+@dataclass(frozen=True)
+class NameEdit:
+    """Rename clusters, and broad topics, all at once.
+
+    Attributes:
+        names: new names of ``clusters``, made unique.
+        broad: ids of broad topics.
+        broad_names: their new names.
+    """
+
+    clusters: tuple[int, ...]
+    names: tuple[str, ...]
+    broad: tuple[int, ...] = ()
+    broad_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.clusters or self.broad) or len(self.clusters) != len(self.names) or len(self.broad) != len(self.broad_names):
+            raise StudioError("no cluster has a new name", "draw the map again")
+        for name in ("names", "broad_names"):
+            object.__setattr__(self, name, tuple(map(clean_name, getattr(self, name))))
+
+    def apply(self, now: MapState) -> MapState:
+        names = dict(now.names)
+        taken = {name for cluster, name, _ in now.clusters() if cluster not in self.clusters}
+        for cluster, name in zip(self.clusters, self.names, strict=True):
+            now.rows_of(cluster)
+            names[cluster] = _unique_name(name, taken)
+            taken.add(names[cluster])
+        return replace(now, names=names, broad_names={**now.broad_names, **dict(zip(self.broad, self.broad_names, strict=True))})
+
+    def describe(self) -> str:
+        return ngettext("{n} cluster named", "{n} clusters named", len(self.clusters))
 
 
 @dataclass(frozen=True)
@@ -280,13 +316,14 @@ def _unique_name(name: str, used: set[str]) -> str:
     return other
 
 
-CLUSTER_EDITS = (RenameEdit, MergeEdit, SplitEdit, AssignEdit)
+CLUSTER_EDITS = (RenameEdit, NameEdit, MergeEdit, SplitEdit, AssignEdit)
 
 
 _EDITS: dict[str, type[Any]] = {
     "label": LabelEdit,
     "remove": RemoveEdit,
     "rename": RenameEdit,
+    "name": NameEdit,
     "merge": MergeEdit,
     "split": SplitEdit,
     "assign": AssignEdit,
@@ -328,10 +365,12 @@ def _from_json(value: Any, total: int) -> MapEdit:
         "clusters": _numbers,
         "name": _name,
         "names": lambda names: tuple(map(_name, _list(names))),
+        "broad": _numbers,
+        "broad_names": lambda names: tuple(map(_name, _list(names))),
         "parts": lambda parts: tuple(_numbers(part, total) for part in _list(parts)),
     }
     read = {field.name: readers[field.name](value.get(field.name)) for field in fields(kind)}
-    if len(read.get("parts", ())) != len(read.get("names", ())):
+    if "parts" in read and len(read["parts"]) != len(read["names"]):
         raise _invalid()
     edit: MapEdit = kind(**read)
     return edit

@@ -21,6 +21,14 @@ _MIN_SHARE = 0.1  # of a topic's texts, for a keyword; words of one text say lit
 _FEW = 5  # keywords that a topic has if its texts have so many words, whatever their share
 _PAIR_SHARE = 0.5  # a word of which at least half the texts have one word pair is shown as that pair
 _STEM = 5
+# Particles, pronouns and auxiliaries of the languages that jieba and BudouX split into words.
+_FUNCTION_WORDS = """
+我们 你们 他们 她们 它们 咱们 自己 这个 那个 这些 那些 这里 那里 这样 那样 一个 一些 一种 一下 什么 怎么 怎样 为什么 如何 哪个 哪里
+多少 可以 可能 能够 应该 需要 没有 不是 不能 不会 不要 还是 还有 已经 正在 因为 所以 但是 如果 或者 以及 而且 并且 虽然 只是 就是 都是
+こと もの ため よう これ それ あれ どれ ここ そこ 何 私 いつ どこ なぜ どう 方法 場合
+ฉัน ผม เรา คุณ เขา เธอ มัน ของ การ ความ ที่ ซึ่ง อัน ใน บน จาก ถึง กับ และ หรือ แต่ ก็ ว่า ให้ ได้ ไม่ ไม่ได้ เป็น คือ มี อยู่ จะ กำลัง แล้ว ยัง
+ต้อง ควร สามารถ ขอ ทำ ไป มา นี้ นั้น อะไร อย่างไร ทำไม เมื่อไหร่ เพราะ ถ้า เพื่อ โดย ตาม ด้วย แบบ ทุก หลาย มาก น้อย ครับ ค่ะ คะ
+"""
 _KANA, _HAN, _THAI = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]"), re.compile("[\u0e00-\u0e7f]")
 _TRAILING_KANA = re.compile("[\u3041-\u309f]+$")
 
@@ -141,8 +149,13 @@ def _rank(found: Counter[str], size: int, occurrences: Counter[str], average: fl
 
 
 def _informative(found: Counter[str]) -> Counter[str]:
-    kept = Counter({term: number for term, number in found.items() if term not in stop_words() and not term.isdecimal()})
+    kept = Counter({term: number for term, number in found.items() if term not in _function_words() and not term.isdecimal()})
     return Counter({term: number for term, number in kept.items() if len(term) > 1}) or kept or found
+
+
+@lru_cache(maxsize=1)
+def _function_words() -> frozenset[str]:
+    return stop_words() | frozenset(_FUNCTION_WORDS.split())
 
 
 def _distinct(ranked: Sequence[str], found: Counter[str], top: int) -> list[str]:

@@ -6,6 +6,7 @@ from ..settings import Settings
 from .data import DataService
 from .evaluation import EvaluationService
 from .fine_tune import FineTuneService
+from .language_model import LanguageModelService
 from .languages import LanguageService
 from .leaderboard import Leaderboard
 from .map import MapService
@@ -28,6 +29,7 @@ class Studio(Resources):
     Attributes:
         data: read, check, fix and convert files.
         languages: languages of texts and models.
+        language_models: language models behind OpenAI-compatible endpoints.
         similarity: compare and encode texts, explain scores, suggest pairs to label.
         search: semantic, lexical and hybrid search, paraphrase mining, near-duplicates.
         map: 2-D and 3-D maps of a corpus.
@@ -44,6 +46,7 @@ class Studio(Resources):
     def __init__(self, settings: Settings | None = None, *, allow_folders: bool | None = None) -> None:
         super().__init__(settings, allow_folders=allow_folders)
         self.languages = LanguageService(self)
+        self.language_models = LanguageModelService(self)
         self.data = DataService(self, self.languages)
         self.similarity = SimilarityService(self, self.data, self.languages)
         self.search = SearchService(self, self.languages)

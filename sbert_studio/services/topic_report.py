@@ -50,7 +50,9 @@ class TopicTimeline(JsonResult):
     def titles(self, counts: Sequence[int]) -> list[str]:
         """Return a description of each period's bar."""
         cells = zip(self.periods, counts, self.totals, strict=True)
-        return [f"{period}: {count:,} of {total:,} texts" for period, count, total in cells]
+        return [
+            _("{period}: {count} of {total} texts", period=period, count=f"{count:,}", total=f"{total:,}") for period, count, total in cells
+        ]
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,9 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     for info in topics:
         if info.parent is not None:
             sizes[info.parent - len(used)] += info.size
-    groups = [TopicInfo(len(used) + place, earlier[parent].label, sizes[place]) for parent, place in broad.items()]
+    groups = [
+        TopicInfo(len(used) + place, now.broad_names.get(parent, earlier[parent].label), sizes[place]) for parent, place in broad.items()
+    ]
     typicality = None if view.typicality is None else view.typicality[kept]
     return replace(
         view,

@@ -78,7 +78,7 @@ def _broad_topics(view: MapView, edits: EditHistory) -> list[Value]:
         if parent is not None:
             sizes[parent] += size
             members.setdefault(parent, []).append(number)
-    labels = {topic.id: topic.label for topic in view.topics}
+    labels = {topic.id: topic.label for topic in view.topics} | dict(edits.now.broad_names)
     return [{"label": labels[parent], "topics": members[parent]} for parent, _size in sizes.most_common()]
 
 

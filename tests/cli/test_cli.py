@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_server import Reply, serve_model
 from openpyxl import load_workbook
 from processes import Child, command_line, started
 from tiny_studio import quick, sentences, studio_at, write_doubtful, write_pairs
@@ -205,6 +206,27 @@ def test_topics_reports_a_tree_and_writes_the_tables(cli: Any, tmp_path: Path) -
     assert load_workbook(out).sheetnames == ["Topics", "Over time by sent", "By team", "Notes"]
     printed = cli("topics", path, "--out", tmp_path / "report.html", "--topics", 3, "--seed", 1).out
     assert all(topic["label"] in printed for topic in found["topics"]) and (tmp_path / "report.html").is_file()
+
+
+def test_topics_are_named_by_a_language_model_if_one_is_chosen(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out = tmp_path / "texts.csv", tmp_path / "report.html"
+    path.write_text("\n".join(["text", *list(dict.fromkeys(sentences(90)))[:60]]), encoding="utf-8")
+    monkeypatch.setenv("SBERT_STUDIO_LLM_KEY", "sk-secret")
+    monkeypatch.setenv("SBERT_STUDIO_LLM_SECONDS", "5")
+    names = iter(("Animals", "Colors", "Places"))
+    with serve_model(lambda _text: Reply(next(names, "Others"))) as server:
+        options = ("topics", path, "--out", out, "--topics", 3, "--seed", 1, "--json")
+        found = ok(named := cli(*options, "--llm-url", server.url, "--llm-model", "tiny", "--llm-hint", "toy texts"))
+        assert {topic["label"] for topic in found["topics"]} == {"Animals", "Colors", "Places"}
+        assert "3 of 3 topic names come from the language model tiny." in found["notes"] and "3 of 3" in named.err
+        assert all("toy texts" in text for text in server.prompts) and server.headers[0]["authorization"] == "Bearer sk-secret"
+        told = "".join((named.out, named.err, out.read_text(encoding="utf-8")))
+        assert "Animals" in told and "sk-secret" not in told and server.url not in told
+        again = ok(cli(*options, "--llm-url", server.url, "--llm-model", "tiny", "--llm-hint", "toy texts"))
+        assert again["topics"] == found["topics"] and len(server.asked) == 3, "the answers are cached"
+    down = ok(cli(*options, "--llm-url", server.url, "--llm-model", "other"))
+    assert {topic["label"] for topic in down["topics"]}.isdisjoint(names) and "the endpoint cannot be reached" in "".join(down["notes"])
+    assert "base URL" in cli(*options, "--llm-model", "tiny").err
 
 
 def test_check_names_kind_rows_and_findings_with_their_rows_and_mends(cli: Any, pairs: Path) -> None:

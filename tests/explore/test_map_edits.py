@@ -14,6 +14,7 @@ from sbert_studio.explore.map_edits import (
     EditHistory,
     LabelEdit,
     MergeEdit,
+    NameEdit,
     RemoveEdit,
     RenameEdit,
     SplitEdit,
@@ -105,6 +106,7 @@ def test_edits_are_written_as_json_and_read_back() -> None:
         [{"do": "label", "rows": [0], "name": 3}],
         [{"do": "rename", "cluster": None, "name": "a"}],
         [{"do": "split", "cluster": 0, "parts": [[0], [1]], "names": ["a"]}],
+        [{"do": "name", "clusters": [0], "names": "a", "broad": [], "broad_names": []}],
     ],
 )
 def test_values_that_are_no_edits_are_refused(bad: Any) -> None:
@@ -131,3 +133,16 @@ def test_outliers_are_assigned_to_clusters_and_undo_takes_it_back() -> None:
     for rows, clusters in (((), ()), ((5,), ()), ((5,), (7,)), ((5,), (-1,)), ((0,), (1,))):
         with pytest.raises(StudioError):
             begun().then(AssignEdit(rows, clusters))
+
+
+def test_all_clusters_are_named_at_once_and_undo_takes_it_back() -> None:
+    step = NameEdit((0, 1), ("things", " things "), (2,), ("everything",))
+    edits = begun().then(step)
+    assert edits.now.clusters()[:2] == [(0, "things", 3), (1, "things (2)", 2)] and edits.now.broad_names == {2: "everything"}
+    assert "2 clusters" in step.describe() and edits.undo().now.clusters() == begun().now.clusters() and not edits.undo().now.broad_names
+    assert edits_from_json(json.loads(json.dumps(edits_to_json((step,)))), len(IDS)) == (step,)
+    kept = begun().then(RenameEdit(1, "things")).then(NameEdit((0,), ("things",)))
+    assert kept.now.names[1] == "things" and kept.now.names[0] == "things (2)", "a cluster that is not named keeps its name"
+    for bad in (((), ()), ((0,), ()), ((0,), ("a",), (2,)), ((0,), ("\x07",)), ((7,), ("a",))):
+        with pytest.raises(StudioError):
+            begun().then(NameEdit(*bad))

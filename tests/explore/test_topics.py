@@ -122,6 +122,31 @@ def test_chinese_japanese_and_thai_are_split_into_words() -> None:
     assert "密码" in labels[0] and "银行卡" in labels[1]
 
 
+JAPANESE = (
+    ["カードを紛失したので再発行してください", "カードをなくしました", "紛失したカードを止めたい", "新しいカードはいつ届きますか"],
+    [
+        "パスワードを忘れました",
+        "パスワードを再設定したいのですが",
+        "ログインのパスワードが違います",
+        "パスワードの変更方法を教えてください",
+    ],
+)
+THAI = (
+    ["ฉันทำบัตรหาย", "บัตรของฉันหายต้องทำอย่างไร", "ขอบัตรใหม่เพราะบัตรหาย", "บัตรเครดิตหาย"],
+    ["สินค้าที่สั่งซื้อยังไม่มาถึง", "สินค้าของฉันยังไม่มา", "สินค้าชำรุด", "ฉันต้องการคืนสินค้า"],
+)
+_FILLERS = {"ฉัน", "ของ", "ที่", "ไม่", "ต้อง", "อย่างไร", "การ", "ยัง", "มา", "を", "こと"}
+
+
+@pytest.mark.parametrize(("groups", "words"), [(JAPANESE, ("カード", "パスワード")), (THAI, ("บัตร", "สินค้า"))], ids=["Japanese", "Thai"])
+def test_topics_of_japanese_and_thai_texts_are_named_by_their_words(groups: tuple[list[str], list[str]], words: tuple[str, str]) -> None:
+    labels = label_topics([*groups[0], *groups[1]], np.repeat([0, 1], [len(group) for group in groups]))
+    for label, word, other in zip(labels, words, words[::-1], strict=True):
+        parts = label.split(" · ")
+        assert any(word in part for part in parts) and not any(other in part for part in parts), label
+        assert not _FILLERS & set(parts), "particles and pronouns are no names"
+
+
 def test_labels_are_distinct_and_never_empty() -> None:
     assert unique_labels([["a", "b", "c", "d"], ["a", "b", "c", "e"], ["a", "b", "c"], []]) == (
         "a · b · c",

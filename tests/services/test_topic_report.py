@@ -185,6 +185,28 @@ def test_the_page_escapes_texts_and_loads_nothing(report: TopicReport, tmp_path:
     assert len(strong) == sum(abs(value or 0) >= 2 for table in report.categories for row in table.residuals for value in row)
 
 
+def own_words(report: TopicReport) -> set[str]:
+    """The visitor's words and numbers, which are the same in every language."""
+    found = {report.name, *(topic.label for topic in report.topics), *(", ".join(topic.keywords) for topic in report.topics)}
+    found |= {text for topic in report.topics for text in topic.examples}
+    found |= {name for table in report.categories for name in table.categories} | {"Chosen so.", "tiny"}
+    return found | {name for timeline in report.timelines for name in timeline.periods}
+
+
+def test_a_chinese_report_has_no_english_words_but_the_visitors(report: TopicReport, tmp_path: Path) -> None:
+    pages = [write_topic_report(report, tmp_path / f"{code}.html", code).read_text(encoding="utf-8") for code in ("en", "zh")]
+    pages = [re.sub("<style>.*</style>", "", page, flags=re.DOTALL) for page in pages]
+    english, chinese = (set(Elements(page).words) | set(re.findall(r' title="([^"]+)"', page)) for page in pages)
+    own = own_words(report)
+    assert '<html lang="zh-CN">' in pages[1] and '<html lang="en">' in pages[0]
+    assert not {text for text in english & chinese - own if re.search("[A-Za-z]{2}", text) and not re.match(r"\d{4}-W\d", text)}
+    assert all(text in chinese for text in (MARKUP, "none, nil", "mail")) and "离群" in "".join(chinese)
+    books = [load_workbook(write_topic_report(report, tmp_path / f"{code}.xlsx", code)) for code in ("en", "zh")]
+    cells = [{str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row} | set(book.sheetnames) for book in books]
+    assert not {text for text in cells[0] & cells[1] - own - {"None"} if re.search("[A-Za-z]{2}", text) and not re.match(r"\d{4}-W", text)}
+    assert FORMULA in cells[1] and [sheet.max_row for sheet in books[0]] == [sheet.max_row for sheet in books[1]]
+
+
 def test_another_suffix_is_refused(report: TopicReport, tmp_path: Path) -> None:
     with pytest.raises(StudioError, match=r"report\.pdf"):
         write_topic_report(report, tmp_path / "report.pdf")

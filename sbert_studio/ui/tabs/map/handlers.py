@@ -20,6 +20,7 @@ from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pai
 from ...handlers import progress_callback
 from ...map_columns import column_value
 from ...map_value import write_map
+from ...sessions.language import current_language
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
 from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props
@@ -233,7 +234,7 @@ def change_color(page: Page, map_key: str | None, color: object) -> Value:
 
 
 def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, request: object) -> MapAction:
-    """Edit the map and update the visitor's corpus, unless another corpus was selected in the meantime.
+    """Edit the map and update the visitor's corpus.
 
     Args:
         request: ``{"do": label, rename, merge, split, assign, remove or undo, …}``.
@@ -241,6 +242,14 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
     edits, show = _apply_request(page, drawn, fields)
+    return save_edits(page, map_key, corpus, owner, edits, show)
+
+
+def save_edits(
+    page: Page, map_key: str | None, corpus: str | None, owner: object, edits: EditHistory, show: Value | None = None
+) -> MapAction:
+    """Show and store the edits of a map, and update the visitor's corpus, unless another corpus was selected in the meantime."""
+    drawn = page.maps.get(map_key)
     color = drawn.colour if drawn.colour != label_column(drawn.chosen) or any(edits.now.labels) else ""
     edited = replace(drawn, edits=edits, colour=color)
     edited_corpus = apply_edits(edited)
@@ -402,7 +411,7 @@ def write_html(page: Page, map_key: str | None, filters: str | None = None) -> P
     chosen = view_model.read_filter(filters, drawn)
     path = page.downloads.path(view_model.file_stem(drawn, "map", chosen) + ".html")
     title = _("Map of {name}", name=drawn.corpus.name)
-    view, corpus = _exported(drawn, chosen)
+    view, corpus = exported(drawn, chosen)
     if chosen is not None:
         title = _("{title}: {note}", title=title, note=view_model.filter_note(drawn, chosen))
     edits = EditHistory.create(view.ids, view.names, [drawn.edits.now.labels[row] for row in _exported_rows(drawn, chosen)])
@@ -424,11 +433,11 @@ def write_report(page: Page, map_key: str | None, filters: str | None = None, su
 
     drawn = page.maps.get(map_key)
     chosen = view_model.read_filter(filters, drawn)
-    view, corpus = _exported(drawn, chosen)
+    view, corpus = exported(drawn, chosen)
     report = make_topic_report(view, corpus)
     if chosen is not None:
         report = replace(report, notes=(view_model.filter_note(drawn, chosen), *report.notes))
-    return write_topic_report(report, page.downloads.path(view_model.file_stem(drawn, "topics", chosen) + suffix))
+    return write_topic_report(report, page.downloads.path(view_model.file_stem(drawn, "topics", chosen) + suffix), current_language())
 
 
 def _exported_rows(drawn: DrawnMap, chosen: view_model.MapFilter | None) -> list[int]:
@@ -436,7 +445,7 @@ def _exported_rows(drawn: DrawnMap, chosen: view_model.MapFilter | None) -> list
     return np.flatnonzero(kept if chosen is None else kept & chosen.passes).tolist()
 
 
-def _exported(drawn: DrawnMap, chosen: view_model.MapFilter | None) -> tuple[MapView, Corpus]:
+def exported(drawn: DrawnMap, chosen: view_model.MapFilter | None = None) -> tuple[MapView, Corpus]:
     """Return the map as edited with its corpus, without texts that were removed or do not pass the filters."""
     from ....services.topic_report import apply_map_state
 

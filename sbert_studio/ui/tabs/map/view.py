@@ -13,7 +13,7 @@ from ....serialization import to_plain
 from ...components import cancel_button, download_button, first_sight
 from ...panel import EventOptions, Panel
 from ...views import placeholder, server_function, view
-from . import handlers
+from . import handlers, topic_names
 from .view_model import MapSettings
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ def build(studio: Studio, page: Page) -> None:
     with gr.Row(elem_classes=["sb-map-go"]):
         button = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
         cancel_button("map")
-        with gr.Accordion("Settings", open=False, elem_id="map-settings"), gr.Row():
-            settings = _draw_settings()
-            discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh", scale=0, min_width=190)
+        with gr.Accordion("Settings", open=False, elem_id="map-settings"):
+            with gr.Row():
+                settings = _draw_settings()
+                discard = gr.Button("Discard labels and edits", size="sm", visible=False, elem_id="map-afresh", scale=0, min_width=190)
+            naming = topic_names.draw_controls(studio)
         settings["topic_count"] = gr.Slider(
             2, 60, 10, step=1, label="Fewer / more topics", buttons=[], visible=False, elem_id="map-topics", min_width=200
         )
@@ -58,6 +60,7 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(first_sight("map-view").select, handlers.draw_first_map, task="map", **drawing)
     panel.on(discard.click, handlers.discard_edits, task="map", **drawing)
     panel.on(page.corpus.change, handlers.show_discard_button, output="discard", quiet=True)
+    topic_names.connect(panel, naming)
     # Redraw when a slider is released; of several changes while drawing, only the last one counts.
     changed = [getattr(control, "release" if isinstance(control, gr.Slider) else "input") for control in settings.values()]
     panel.on(changed, handlers.redraw_map, task="map", **redrawing)

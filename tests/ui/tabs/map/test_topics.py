@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from model_server import Reply, serve_model
 from openpyxl import load_workbook
 
 from sbert_studio.errors import StudioError
@@ -17,7 +18,8 @@ from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.ui import corpora
 from sbert_studio.ui.map_value import map_value
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.map import handlers
+from sbert_studio.ui.tabs.map import handlers, topic_names
+from sbert_studio.ui.tabs.map.topic_names import NameSettings, name_map_topics
 from sbert_studio.ui.tabs.map.view_model import MapInputs, MapPanel, MapSettings
 
 from .conftest import edit
@@ -114,3 +116,65 @@ def test_the_report_is_that_of_the_map_as_edited(page: Page, corpus_key: str, wi
     assert rows == [["by two", "whole", 19], ["odd", "whole", 19], ["outliers", None, 1]]
     path = handlers.write_report(page, with_outliers, suffix=".html")
     assert path.name == "corpus topics.html" and "by two" in path.read_text(encoding="utf-8")
+
+
+def test_a_language_model_names_the_topics_in_one_edit(page: Page, corpus_key: str, with_outliers: str, toasts: list[str]) -> None:
+    _, key = edit(page, with_outliers, corpus_key, {"do": "split", "cluster": 0})
+
+    def answer(text: str) -> Reply:
+        return Reply("All texts" if "smaller groups" in text else "Refused" if "text 1" in text else f"Topic {len(server.asked)}")
+
+    with serve_model(answer) as server:
+        names = NameSettings(server.url, "tiny", "sk-secret")
+        action = name_map_topics(page, with_outliers, key, None, names)
+        asked = len(server.asked)
+        name_map_topics(page, with_outliers, key, None, names)
+        assert len(server.asked) - asked <= 1, "what did not change comes from the cache"
+    labels = {name["label"] for name in action.map["cluster_names"]}
+    assert len(labels) == 4 and "outliers" in labels and not labels & {"even", "odd"}
+    assert [group["label"] for group in action.map["broad"]] == ["All texts"] and "3 clusters named" in action.map["edits"][-1]
+    assert "sk-secret" not in repr(action) and not toasts
+    rows = load_workbook(handlers.write_report(page, with_outliers))["Topics"].iter_rows(min_row=2, values_only=True)
+    assert {row[1] for row in rows} == {"All texts", None}
+    edit(page, with_outliers, key, {"do": "undo"})
+    value, _ = edit(page, with_outliers, key, {"do": "undo"})
+    assert value["broad"][0]["label"] == "whole" and "odd" in {name["label"] for name in value["cluster_names"]}
+
+
+def test_topics_that_the_model_does_not_name_are_reported(page: Page, corpus_key: str, with_outliers: str, toasts: list[str]) -> None:
+    with serve_model(lambda text: Reply(status=400) if "even" in text else Reply("A name")) as server:
+        names = NameSettings(server.url, "tiny")
+        action = name_map_topics(page, with_outliers, corpus_key, None, names)
+        assert len([label for label in action.map["cluster_names"] if "A name" in label["label"]]) >= 1
+        server.answer = lambda _text: Reply(status=401)
+        with pytest.raises(StudioError, match="rejected the key"):
+            name_map_topics(page, with_outliers, corpus_key, None, replace(names, llm_model="other"))
+    assert page.maps.get(with_outliers).edits.steps[1:] == (), "a failure is no edit"
+
+
+def test_visitors_of_a_shared_page_cannot_choose_the_endpoint(page: Page, corpus_key: str, with_outliers: str) -> None:
+    import gradio as gr
+
+    def visible() -> dict[str, bool]:
+        with gr.Blocks() as blocks:
+            topic_names.draw_controls(page.studio)
+        return {str(one.elem_id): bool(getattr(one, "visible", True)) for one in blocks.blocks.values() if getattr(one, "elem_id", None)}
+
+    assert visible()["map-names"] and visible()["map-llm-url"]
+    page.studio.catalog.allow_folders = False
+    assert not visible()["map-names"]
+    with serve_model(lambda _text: Reply("A name")) as server:
+        with pytest.raises(StudioError, match="operator"):
+            name_map_topics(page, with_outliers, corpus_key, None, NameSettings(server.url, "tiny"))
+        assert not server.asked, "a visitor must not reach private addresses"
+        known = replace(page.studio.settings, llm_url=server.url, llm_model="tiny", llm_key="sk-host")
+        page.studio.language_models.settings = known
+        page.studio.settings = known
+        shown = visible()
+        assert (
+            shown["map-names"]
+            and shown["map-llm-hint"]
+            and not any(shown[name] for name in ("map-llm-url", "map-llm-model", "map-llm-key"))
+        )
+        name_map_topics(page, with_outliers, corpus_key, None, NameSettings(llm_hint="short"))
+        assert server.headers[0]["authorization"] == "Bearer sk-host"

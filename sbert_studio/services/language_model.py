@@ -1,0 +1,325 @@
+"""Client of a language model behind an OpenAI-compatible endpoint, with retries, time limits and answers cached on disk.
+
+Nothing requires a language model: callers fall back to what the program computes itself, and report for how many prompts they did.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import ipaddress
+import json
+import logging
+import ssl
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TypeVar
+
+from ..errors import StudioError
+from ..explore.vector_store import evict_files
+from ..i18n import _
+from ..progress import Progress, checkpoint
+from ..workspace import write_json
+from .resources import Service
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_VERSION = 1  # changes when the same prompt may be answered differently
+_CACHE_BYTES = 4 << 20  # some 40,000 names
+_MAX_RESPONSE = 1 << 20  # bytes
+_PARALLEL = 4
+_TRIES, _PAUSE, _MAX_PAUSE = 3, 0.5, 20.0  # attempts, and seconds between them: 0.5, 1, … or as the endpoint demands
+_MAX_TIMEOUTS = 3  # of all prompts together; then the endpoint counts as down
+_POLL_SECONDS = 0.2
+_RETRIED = (408, 425, 429, 500, 502, 503, 504)
+_CHAT = "/chat/completions"
+
+
+class ModelError(Exception):
+    """A prompt without a usable answer; the message is the reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class _Unavailable(ModelError):
+    """A reason for which no other prompt can be answered either."""
+
+
+class _Temporary(ModelError):
+    """A failure that may not happen again, after ``pause`` seconds if the endpoint named a time."""
+
+    def __init__(self, reason: str, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Address, model and key of an OpenAI-compatible endpoint.
+
+    Attributes:
+        url: base URL, such as ``http://localhost:11434/v1``.
+        key: sent as a bearer token; in no log, file or cache.
+    """
+
+    url: str
+    model: str
+    key: str = field(default="", repr=False)
+
+    @classmethod
+    def parse(cls, url: str, model: str, key: str = "") -> Endpoint:
+        """Check the parts of an endpoint.
+
+        Raises:
+            StudioError: a part is missing or invalid. The message contains no key.
+        """
+        url, model, key = url.strip(), model.strip(), key.strip()
+        if not url or not model:
+            raise StudioError(
+                "the base URL of the language model is missing" if not url else "the name of the language model is missing",
+                "set both, such as http://localhost:11434/v1 and llama3.2",
+            )
+        try:
+            parts = urllib.parse.urlsplit(url)
+            is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            is_valid = False
+        if not is_valid or not url.isascii() or not url.isprintable() or " " in url:
+            raise StudioError("the base URL of the language model is invalid", "write it as https://example.org/v1")
+        if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+            raise StudioError(
+                "the base URL of the language model contains more than an address", "write https://example.org/v1, and the key separately"
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise StudioError("the key of the language model contains characters that no key has", "copy it again")
+        return cls(url.rstrip("/").removesuffix(_CHAT).rstrip("/"), model, key)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Instructions for the model, and the data that they apply to."""
+
+    system: str
+    user: str
+
+
+class LanguageModelService(Service):
+    """Opens language models. On a shared page, only the endpoint that its operator configured can be used.
+
+    Otherwise a visitor could make the server send requests to its private network, or receive the operator's key.
+    """
+
+    @property
+    def takes_addresses(self) -> bool:
+        """True if the caller may choose the endpoint: on the command line, and on a page that nobody else can reach."""
+        return self._resources.allow_folders and self.catalog.allow_folders
+
+    @property
+    def is_configured(self) -> bool:
+        """True if the settings name an endpoint and a model."""
+        return bool(self.settings.llm_url and self.settings.llm_model)
+
+    @property
+    def is_offered(self) -> bool:
+        """True if the page can use a language model."""
+        return self.is_configured or self.takes_addresses
+
+    def open(self, url: str = "", model: str = "", key: str = "") -> LanguageModel:
+        """Return a model; parts that are empty come from the settings. The configured key is only sent to the configured URL, if any.
+
+        Raises:
+            StudioError: the caller may not choose an endpoint, or it is missing or invalid.
+        """
+        if not self.takes_addresses and (url or model or key):
+            raise StudioError("the language model of a shared page is chosen by its operator", "use the one that is offered, or none")
+        known = self.settings
+        if not key and (not url or not known.llm_url or _same_address(url, known.llm_url)):
+            key = known.llm_key
+        endpoint = Endpoint.parse(url or known.llm_url, model or known.llm_model, key)
+        return LanguageModel(endpoint, self.workspace.cache("language-model"), known.llm_seconds)
+
+
+class LanguageModel:
+    """A language model whose answers are cached on disk, by endpoint, model and prompt.
+
+    Args:
+        folder: cache of answers.
+        seconds: maximum time of a request.
+    """
+
+    def __init__(self, endpoint: Endpoint, folder: Path, seconds: float) -> None:
+        self.endpoint, self._folder, self._seconds = endpoint, folder, seconds
+        self._lock = threading.Lock()
+        self._timeouts, self._down = 0, ""
+        own = [urllib.request.ProxyHandler({})] if _is_local(endpoint.url) else []
+        self._opener = urllib.request.build_opener(_NoRedirects, *own)
+
+    def ask_all(self, prompts: Sequence[Prompt], accept: Callable[[str], T], progress: Progress | None = None) -> list[T | ModelError]:
+        """Return an answer for each prompt, or the reason why there is none. A few prompts are sent at a time.
+
+        Args:
+            accept: converts the text of an answer, or raises a ModelError if it is not usable; only usable answers are cached.
+        """
+        stop = threading.Event()
+        pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="language-model")
+        try:
+            futures = [pool.submit(self._ask, prompt, accept, stop) for prompt in prompts]
+            left: set[Future[T | ModelError]] = set(futures)
+            while left:
+                checkpoint()
+                done, left = wait(left, _POLL_SECONDS, FIRST_COMPLETED)
+                if progress is not None and done:
+                    progress(len(futures) - len(left), len(futures))
+            return [future.result() for future in futures]
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            evict_files(self._folder, _CACHE_BYTES, self._folder, "*.json")
+
+    def _ask(self, prompt: Prompt, accept: Callable[[str], T], stop: threading.Event) -> T | ModelError:
+        try:
+            path = self._folder / f"{self._digest(prompt)}.json"
+            known = _read_answer(path)
+            if known is not None:
+                with suppress(ModelError):
+                    return accept(known)
+            text = self._request(prompt, stop)
+            answer = accept(text)
+        except ModelError as error:
+            return error
+        try:
+            write_json(path, {"answer": text})
+        except OSError as error:
+            log.warning("an answer of the language model could not be cached: %s", error.strerror)
+        return answer
+
+    def _digest(self, prompt: Prompt) -> str:
+        parts = (_VERSION, self.endpoint.url, self.endpoint.model, prompt.system, prompt.user)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _request(self, prompt: Prompt, stop: threading.Event) -> str:
+        for attempt in range(_TRIES):
+            if self._down:
+                raise _Unavailable(self._down)
+            try:
+                return _answer_text(self._post(prompt))
+            except _Unavailable as error:
+                self._down = error.reason
+                raise
+            except _Temporary as error:
+                pause = error.pause or _PAUSE * 2**attempt
+                if attempt == _TRIES - 1 or pause > _MAX_PAUSE or stop.wait(pause):
+                    raise
+        raise AssertionError("unreachable")
+
+    def _post(self, prompt: Prompt) -> bytes:
+        # Only what every endpoint accepts: newer models reject max_tokens and a temperature.
+        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
+        body = json.dumps({"model": self.endpoint.model, "messages": messages}).encode()
+        headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "sbert-studio"}
+        request = urllib.request.Request(self.endpoint.url + _CHAT, body, headers)
+        if self.endpoint.key:
+            request.add_unredirected_header("authorization", f"Bearer {self.endpoint.key}")
+        try:
+            with self._opener.open(request, timeout=self._seconds) as response:
+                return _read_body(response, time.monotonic() + self._seconds)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _status_error(error.code, error.headers.get("Retry-After", "")) from None
+        except TimeoutError:
+            raise self._timed_out() from None
+        except (OSError, http.client.HTTPException) as error:
+            cause = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(cause, TimeoutError):
+                raise self._timed_out() from None
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                raise _Unavailable(_("the certificate of the endpoint is invalid")) from None
+            if isinstance(cause, http.client.HTTPException | ConnectionResetError):
+                raise _Temporary(_("the endpoint ended the connection")) from None
+            raise _Unavailable(_("the endpoint cannot be reached")) from None
+
+    def _timed_out(self) -> ModelError:
+        reason = _("no answer within {seconds} s", seconds=f"{self._seconds:g}")
+        with self._lock:
+            self._timeouts += 1
+            is_down = self._timeouts >= _MAX_TIMEOUTS
+        return _Unavailable(reason) if is_down else _Temporary(reason)
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect, which could lead to a private address."""
+
+    def redirect_request(self, *_args: object, **_named: object) -> None:
+        return None
+
+
+def _read_body(response: IO[bytes], deadline: float) -> bytes:
+    """Read a response, whose bytes may come slowly."""
+    parts, size = [], 0
+    while part := response.read1(1 << 16):  # type: ignore[attr-defined]
+        parts.append(part)
+        size += len(part)
+        if size > _MAX_RESPONSE:
+            raise ModelError(_("the answer is too long"))
+        if time.monotonic() > deadline:
+            raise TimeoutError
+    return b"".join(parts)
+
+
+def _status_error(status: int, retry_after: str) -> ModelError:
+    if status in (401, 403):
+        return _Unavailable(_("the endpoint rejected the key (HTTP status {status})", status=status))
+    if status == 404:
+        return _Unavailable(_("the endpoint has no such address or model (HTTP status {status})", status=status))
+    if 300 <= status < 400:
+        return _Unavailable(_("the endpoint redirects to another address (HTTP status {status})", status=status))
+    reason = _("the endpoint answered with HTTP status {status}", status=status)
+    if status not in _RETRIED:
+        return ModelError(reason)
+    return _Temporary(reason, float(retry_after) if retry_after.isdecimal() else 0.0)
+
+
+def _answer_text(body: bytes) -> str:
+    """Return the text of a chat completion."""
+    try:
+        choice = json.loads(body)["choices"][0]
+        message, reason = choice["message"], choice.get("finish_reason")
+        text, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        raise ModelError(_("the response is not a chat completion")) from None
+    if refusal or reason == "content_filter":
+        raise ModelError(_("the model declined"))
+    if not isinstance(text, str) or not text.strip():
+        raise ModelError(_("the answer is empty"))
+    return text
+
+
+def _read_answer(path: Path) -> str | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["answer"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, str) else None
+
+
+def _same_address(url: str, other: str) -> bool:
+    return Endpoint.parse(url, "any").url == Endpoint.parse(other, "any").url
+
+
+def _is_local(url: str) -> bool:
+    host = urllib.parse.urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

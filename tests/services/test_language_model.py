@@ -1,0 +1,218 @@
+"""The client of a language model against a real server: answers, failures, time limits, the cache, and who may choose the endpoint."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from model_server import ModelServer, Reply, serve_model
+from tiny_studio import studio_at
+
+from sbert_studio.errors import StudioError
+from sbert_studio.progress import StoppedError, stoppable
+from sbert_studio.services import Studio, language_model
+from sbert_studio.services.language_model import Endpoint, LanguageModel, ModelError, Prompt
+from sbert_studio.settings import Settings
+
+KEY = "sk-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_model, "_PAUSE", 0.01)
+
+
+def model_at(server: ModelServer, folder: Path, seconds: float = 5.0, key: str = KEY) -> LanguageModel:
+    return LanguageModel(Endpoint.parse(server.url, "tiny", key), folder, seconds)
+
+
+def ask(model: LanguageModel, *users: str) -> list[str]:
+    """The answers, or the reasons in brackets."""
+    found = model.ask_all([Prompt("name it", user) for user in users], str.strip)
+    return [f"[{one.reason}]" if isinstance(one, ModelError) else one for one in found]
+
+
+@contextmanager
+def replies(*sequence: Reply) -> Iterator[ModelServer]:
+    """A server that gives these replies in turn, and the last one from then on."""
+    left = list(sequence)
+    with serve_model(lambda _text: left.pop(0) if len(left) > 1 else left[0]) as server:
+        yield server
+
+
+def test_prompts_are_sent_in_the_format_of_chat_completions(tmp_path: Path) -> None:
+    with serve_model(lambda text: Reply(f" {text.upper()} ")) as server:
+        assert ask(model_at(server, tmp_path), "one", "two", "three") == ["ONE", "TWO", "THREE"]
+        assert server.paths == ["/v1/chat/completions"] * 3 and {one["authorization"] for one in server.headers} == {f"Bearer {KEY}"}
+        assert {"role": "system", "content": "name it"} in server.asked[0]["messages"] and server.asked[0]["model"] == "tiny"
+        ask(model_at(server, tmp_path, key=""), "four")
+        assert "authorization" not in server.headers[-1], "a local model needs no key"
+
+
+def test_usable_answers_are_cached_by_endpoint_model_and_prompt(tmp_path: Path) -> None:
+    with serve_model(lambda text: Reply("" if text == "empty" else text)) as server:
+        model = model_at(server, tmp_path)
+        assert (
+            ask(model, "one", "empty") == ["one", "[the answer is empty]"] == ask(model_at(server, tmp_path, key="other"), "one", "empty")
+        )
+        assert server.prompts.count("one") == 1 and server.prompts.count("empty") == 2
+        ask(LanguageModel(replace(model.endpoint, model="larger"), tmp_path, 5), "one")
+        ask(LanguageModel(replace(model.endpoint, url=server.url.replace("127.0.0.1", "localhost")), tmp_path, 5), "one")
+        model.ask_all([Prompt("say it", "one")], str)
+        assert server.prompts.count("one") == 4
+        stored = [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()]
+        assert len(stored) == 4 and not any(KEY in text or server.url in text for text in stored)
+        next(tmp_path.iterdir()).write_text("{", encoding="utf-8")
+        assert ask(model, "one") == ["one"], "a damaged file is asked for again"
+
+
+def test_an_old_cache_is_evicted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_model, "_CACHE_BYTES", 100)
+    with serve_model(Reply) as server:
+        ask(model_at(server, tmp_path), *(f"prompt {number}" for number in range(20)))
+    assert 0 < sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [Reply(status=429, headers={"Retry-After": "0"}), Reply(status=503), Reply(drop=True), Reply("late", seconds=1.5)],
+    ids=["busy", "unavailable", "dropped", "slow"],
+)
+def test_temporary_failures_are_retried(failure: Reply, tmp_path: Path) -> None:
+    with replies(failure, failure, Reply("at last")) as server:
+        assert ask(model_at(server, tmp_path, seconds=0.4), "one") == ["at last"]
+        assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(body=b"<html>"), "not a chat completion"),
+        (Reply(body=b'{"choices": []}'), "not a chat completion"),
+        (Reply(body=b"[" * 100_000), "not a chat completion"),
+        (Reply(body=b'{"choices": [{"message": "x"}]}'), "not a chat completion"),
+        (Reply(body=b"x" * (2 << 20)), "too long"),
+        (Reply(None), "empty"),
+        (Reply(refusal="I will not."), "declined"),
+        (Reply("half", finish_reason="content_filter"), "declined"),
+        (Reply(status=400), "HTTP status 400"),
+        (Reply(status=429, headers={"Retry-After": "3600"}), "HTTP status 429"),
+        (Reply(status=500), "HTTP status 500"),
+        (Reply("slow", seconds=0.2, pieces=60), "no answer within 0.5 s"),
+    ],
+)
+def test_other_failures_have_a_reason(reply: Reply, reason: str, tmp_path: Path) -> None:
+    with replies(reply) as server:
+        (found,) = ask(model_at(server, tmp_path, seconds=0.5), "one")
+    assert found.startswith("[") and reason in found and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(status=401, body=f"wrong key {KEY}".encode()), "rejected the key"),
+        (Reply(status=404), "no such address or model"),
+        (Reply(status=302, headers={"Location": "http://127.0.0.1:9/private"}), "redirects"),
+        (Reply("slow", seconds=5), "no answer within 0.3 s"),
+    ],
+)
+def test_an_endpoint_that_is_down_is_not_asked_for_every_prompt(
+    reply: Reply, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with replies(reply) as server:
+        found = ask(model_at(server, tmp_path, seconds=0.3), *map(str, range(30)))
+        assert len(found) == 30 and all(reason in one for one in found) and len(server.asked) <= 12
+    assert KEY not in caplog.text and not any(KEY in one for one in found)
+
+
+def test_an_address_without_a_server_is_reported(tmp_path: Path) -> None:
+    with serve_model(lambda _text: Reply("x")) as server:
+        model = model_at(server, tmp_path)
+    assert ask(model, "one", "two") == ["[the endpoint cannot be reached]"] * 2
+
+
+def test_waiting_for_answers_can_be_cancelled(tmp_path: Path) -> None:
+    with serve_model(lambda _text: Reply("slow", seconds=20)) as server:
+        with pytest.raises(StoppedError), stoppable(lambda: bool(server.asked)):
+            ask(model_at(server, tmp_path, seconds=30), *map(str, range(9)))
+        assert len(server.asked) <= language_model._PARALLEL
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:11434",
+        "ftp://h/v1",
+        "file:///etc/passwd",
+        "http://",
+        "http://user:pw@h/v1",
+        "http://h/v1?a=1",
+        "http://h/ v1",
+        "http://h:x/",
+    ],
+)
+def test_only_web_addresses_are_endpoints(url: str) -> None:
+    with pytest.raises(StudioError, match="base URL"):
+        Endpoint.parse(url, "tiny")
+
+
+def test_an_endpoint_shows_no_key() -> None:
+    endpoint = Endpoint.parse(" https://h/v1/chat/completions ", " tiny ", f" {KEY}\n")
+    assert endpoint == Endpoint("https://h/v1", "tiny", KEY) and KEY not in repr(endpoint)
+    for bad in (f"{KEY}\nX: y", f"{KEY} {KEY}", "klé"):
+        with pytest.raises(StudioError, match="key") as caught:
+            Endpoint.parse("https://h/v1", "tiny", bad)
+        assert bad not in str(caught.value)
+    settings = Settings.from_env({"SBERT_STUDIO_LLM_URL": "https://h/v1", "SBERT_STUDIO_LLM_KEY": KEY})
+    assert settings.llm_key == KEY and KEY not in repr(settings)
+
+
+Open = Callable[..., Studio]
+
+
+@pytest.fixture
+def studio(tmp_path: Path, tiny_model: Path) -> Iterator[Open]:
+    """A studio with these settings, shared or not."""
+    opened = []
+
+    def start(*, shared: bool, **settings: str) -> Studio:
+        opened.append(studio_at(tmp_path / str(len(opened)), tiny_model, **settings))
+        found = opened[-1].__enter__()
+        if shared:
+            found.catalog.allow_folders = False
+        return found
+
+    yield start
+    for one in opened:
+        one.__exit__(None, None, None)
+
+
+HOST = {"llm_url": "https://host/v1", "llm_model": "big", "llm_key": KEY}
+
+
+def test_visitors_of_a_shared_page_use_the_configured_endpoint_or_none(studio: Open) -> None:
+    configured, plain, keyed = (studio(shared=True, **settings) for settings in (HOST, {}, {"llm_key": KEY}))
+    assert configured.language_models.is_offered and not plain.language_models.is_offered and not keyed.language_models.is_offered
+    assert configured.language_models.open().endpoint == Endpoint("https://host/v1", "big", KEY)
+    for shared in (configured, plain, keyed):
+        for own in ({"url": "http://127.0.0.1:9/v1"}, {"model": "other"}, {"key": "k"}, {"url": "http://169.254.169.254/", "model": "m"}):
+            with pytest.raises(StudioError, match="operator"):
+                shared.language_models.open(**own)
+    with pytest.raises(StudioError, match="base URL"):
+        keyed.language_models.open()
+    assert not Studio(Settings(home=configured.settings.home, host="0.0.0.0")).language_models.takes_addresses
+
+
+def test_the_configured_key_is_sent_to_the_configured_address_only(studio: Open) -> None:
+    own = studio(shared=False, **HOST).language_models
+    assert own.open("https://host/v1/", "small").endpoint == Endpoint("https://host/v1", "small", KEY)
+    assert own.open("https://other/v1", "small").endpoint.key == ""
+    assert own.open("https://other/v1", "small", "mine").endpoint.key == "mine"
+    keyed = studio(shared=False, llm_key=KEY).language_models
+    assert keyed.open("https://other/v1", "small").endpoint.key == KEY, "without a configured address, the key is for any"
