@@ -1,0 +1,1 @@
+"""Documents: files of text with headings, read safely, and cut into passages that fit a model."""
