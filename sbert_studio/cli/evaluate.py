@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,6 +46,23 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Labelled rows, which senteval trains its classifier on and categories compares texts with."),
     ] = None,
+    retrieval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Evaluate retrieval: a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), or a table with the "
+            "columns query, document and grade (without grades, every row is relevant).",
+        ),
+    ] = None,
+    part: Annotated[
+        str, typer.Option("--qrels", metavar="SPLIT", help="Judgments of the folder: test, dev or train.", show_default="test, else dev")
+    ] = "",
+    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Further documents for the table of --retrieval, not judged.")] = None,
+    reranker: Annotated[str, typer.Option(metavar="MODEL", help="With --retrieval: also re-rank each model's results with it.")] = "",
+    rerank_top: Annotated[int, typer.Option("--rerank-top", min=1, max=100, help="Number of results that are re-ranked.")] = 100,
+    judged_only: Annotated[
+        bool, typer.Option("--judged-only", help="With --retrieval: rank only the judged documents of each query. Cross-encoders can, too.")
+    ] = False,
     engine: Engine = None,
     address: Address = "",
     workers: Workers = 0,
@@ -64,6 +81,15 @@ def evaluate(
         # Model folders have no such suffix: this is a missing file.
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
             raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it contains spaces")
+    if retrieval is not None:
+        if files or suite or reference or engine is not None or task != "auto":
+            raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
+        ranked = "judged" if judged_only else "all"
+        return _evaluate_retrieval(named, retrieval, (part, ranked, reranker, rerank_top, overrides, corpus))
+    if part or corpus or reranker or judged_only or rerank_top != 100:
+        raise StudioError(
+            "--qrels, --corpus, --reranker, --rerank-top and --judged-only are options of --retrieval", "add --retrieval PATH"
+        )
     if not files and not suite:
         raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
     if not named:
@@ -83,6 +109,15 @@ def evaluate(
     with open_studio() as studio, progress("encoding") as report:
         scores = studio.evaluation.evaluate(named[0], files[0], task, report, overrides, reference)
     return report_answer(scores)
+
+
+def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...]) -> Answer:
+    from ..services.retrieval import RetrievalOptions
+    from .evaluation_tables import format_retrieval
+
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
+    return Answer(found.to_json(), format_retrieval(found))
 
 
 def _is_file(name: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.ranking import METRICS
 from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
 from ..evaluation.tasks import get_task, main_score
 from ..services.leaderboard import dataset_key, dataset_names
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from ..evaluation.comparison import Comparison
     from ..evaluation.report import Report
     from ..runs.scores import LeaderboardEntry
-    from ..services.results import EvaluationResult
+    from ..services.results import EvaluationResult, RetrievalResult, RetrievalScores
 
 _SEPARATE_SCORES = ("confused", "interval", "intervals")
 _LABEL, _MODEL = 40, 28
+_MISSED = 10  # missed documents in the table
 _SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 
 
@@ -114,6 +116,44 @@ def format_evaluation(result: EvaluationResult) -> list[str | list[str]]:
         lines += ["", *(_comparison_row(one, models) for one in result.comparisons)]
     notes = list(dict.fromkeys(_notes(result, models)))
     return [*lines, *(["", *notes] if notes else [])]
+
+
+def format_retrieval(result: RetrievalResult) -> list[str | list[str]]:
+    """Format an evaluation of retrieval: scores, comparisons, what the models missed, and the notes."""
+    systems = [*result.baselines[:1], *(one for model in result.models for one in (model, *result.combined(model)))]
+    known = short_names([model.name for model in result.models])
+
+    def title(name: str) -> str:
+        model = max((one for one in known if name.startswith(one)), key=len, default="")
+        return one_line(known.get(model, "") + name.removeprefix(model), _LABEL)
+
+    heads = [describe_metric(name) for name in METRICS]
+    lines: list[str | list[str]] = [f"{result.title}: {result.queries:,} queries, {result.documents:,} documents"]
+    lines += [result.known_item, ""] if result.known_item else [""]
+    lines.append(["", heads[0], "95% interval", *heads[1:]])
+    for one in systems:
+        low, high = one.intervals[METRICS[0]] or (None, None)
+        interval = "" if low is None else f"[{low:.4f}, {high:.4f}]"
+        lines.append([title(one.name), f"{one.metric(METRICS[0]):.4f}", interval, *(f"{one.metric(name):.4f}" for name in METRICS[1:])])
+    lines += ["", *(_comparison_row(one, {name: title(name) for name in one.models}) for one in result.comparisons)]
+    for model in result.models:
+        lines += _missed_rows(model, title(model.name))
+    notes = [*result.notes, *(note for model in result.models for note in (*model.length_notes(), *model.notes))]
+    return [*lines, *(["", *dict.fromkeys(notes)] if notes else [])]
+
+
+def _missed_rows(model: RetrievalScores, title: str) -> list[str | list[str]]:
+    if not model.missed:
+        return []
+    reasons = Counter(reason for one in model.missed for reason in one.reasons)
+    counts = "; ".join(f"{reason}: {count:,}" for reason, count in reasons.most_common())
+    rows = [
+        [one_line(one.query, _LABEL), one_line(one.document, _LABEL), f"{one.rank or 'below 100'}", ", ".join(one.reasons)]
+        for one in model.missed[:_MISSED]
+    ]
+    head = f"{title}: {len(model.missed):,} relevant documents are not among the first ten ({counts})"
+    more = [f"… and {len(model.missed) - _MISSED:,} more with --json"] if len(model.missed) > _MISSED else []
+    return ["", head, ["query", "missed document", "rank", "reason"], *rows, *more]
 
 
 def short_names(models: Sequence[str]) -> dict[str, str]:

@@ -20,6 +20,8 @@ _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 
 def describe_metric(metric: str) -> str:
     """Return a readable metric name: ``cosine_spearman`` → ``Cosine Spearman``."""
+    if "@" in metric:  # a metric of ranked documents, which is written as usual: nDCG@10
+        return metric.replace("ndcg", "nDCG").replace("mrr", "MRR").replace("map", "MAP").replace("recall", "Recall")
     words = metric.replace("_", " ").replace("spearman", "Spearman").replace("mrr at 10", "MRR@10").replace("macro f1", "macro F1")
     return capitalize(words.replace("neighbour", "neighbor"))  # stored reports have the British spelling
 

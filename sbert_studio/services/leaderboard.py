@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from ..data.examples import Examples
 from ..errors import StudioError, to_valid_utf8
 from ..evaluation.bootstrap import percentile_interval
 from ..evaluation.comparison import EvaluationFile, ModelScores
+from ..evaluation.ranking import MAIN
 from ..evaluation.report import Report
 from ..evaluation.tasks import TASKS, get_task, main_score
 from ..i18n import _
@@ -20,7 +21,7 @@ from ..runs.run import utc_now
 from ..runs.scores import LeaderboardEntry
 from ..workspace import atomic_file, digest_texts, existing_path, require_writable_file
 from .resources import Service
-from .results import EvaluationResult
+from .results import EvaluationResult, RetrievalResult, RetrievalScores
 from .static_embeddings import list_static_models
 
 LOCAL_OWNER = "local"
@@ -50,8 +51,28 @@ class Leaderboard(Service):
         if not owner:
             return ()
         when = utc_now()
+        return self._store(lambda: [score for model in result.models for score in self._scores(result, model, owner, when)])
+
+    def add_retrieval(self, result: RetrievalResult, owner: str = LOCAL_OWNER) -> tuple[str, ...]:
+        """Store the main metric of every model of an evaluation of retrieval; see :meth:`add`."""
+        if not owner:
+            return ()
+        when, digest = utc_now(), result.digest
+
+        def entry(model: RetrievalScores) -> LeaderboardEntry:
+            low, high = model.intervals[MAIN] or (None, None)
+            return LeaderboardEntry(
+                owner=owner, public=False, model=to_valid_utf8(model.name), title=to_valid_utf8(self._title(model.name)),
+                fingerprint=model.fingerprint, data=to_valid_utf8(result.title), digest=digest, task="retrieval", metric=MAIN,
+                score=model.metric(MAIN), low=low, high=high, rows=result.queries, rate=model.sentences_per_second, dim=model.dim,
+                seconds=round(model.seconds, 3), created=when,
+            )  # fmt: skip
+
+        return self._store(lambda: [entry(model) for model in result.models])
+
+    def _store(self, make: Callable[[], list[LeaderboardEntry]]) -> tuple[str, ...]:
         try:
-            self.store.scores.add([score for model in result.models for score in self._scores(result, model, owner, when)])
+            self.store.scores.add(make())
         except StudioError as error:
             return (_("the scores are not on the leaderboard: {message}", message=error.message),)
         except Exception as error:

@@ -14,6 +14,7 @@ from .model_diff import ModelDiffService
 from .models import ModelService
 from .planning import TrainingPlanner
 from .resources import Resources
+from .retrieval import RetrievalService
 from .search import SearchService
 from .shards import ShardService
 from .similarity import SimilarityService
@@ -40,6 +41,7 @@ class Studio(Resources):
         fine_tune: train, follow, stop, resume and export runs.
         evaluation: evaluate and compare models.
         leaderboard: stored evaluation scores.
+        retrieval: evaluate models on queries, documents and graded relevance.
         shards: large corpora as folders of Parquet shards.
     """
 
@@ -58,4 +60,5 @@ class Studio(Resources):
         self.fine_tune = FineTuneService(self, self.data, self.planner)
         self.leaderboard = Leaderboard(self)
         self.evaluation = EvaluationService(self, self.data, self.leaderboard)
+        self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)
         self.shards = ShardService(self, self.data)

@@ -1,6 +1,7 @@
 """Results of the services: frozen data for the page, converted to plain JSON data by ``to_json``."""
 
 from .evaluation import AvailableSuite, CategoryChange, EvaluationResult, ModelDiff, QueryChange, SkippedFile
+from .retrieval import MissedDocument, RetrievalResult, RetrievalScores
 from .search import (
     Duplicates,
     EncodedFile,
@@ -33,6 +34,7 @@ __all__ = [
     "MinedPair",
     "MinedPairs",
     "MinedShards",
+    "MissedDocument",
     "ModelDiff",
     "ModelSummary",
     "PairScore",
@@ -40,6 +42,8 @@ __all__ = [
     "PairSuggestions",
     "QueryChange",
     "RankGap",
+    "RetrievalResult",
+    "RetrievalScores",
     "RunView",
     "SearchResult",
     "ShardPair",

@@ -1,0 +1,252 @@
+"""Retrieval sets: queries, documents and graded relevance, from a folder in the BEIR layout or from one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import StudioError
+from ..i18n import _, ngettext
+from ..workspace import digest_texts
+from .loading.table import Table, read_table
+from .schema.names import normalize, word_lists, word_set
+from .schema.numbers import parse_number
+from .split import normalize_text
+
+if TYPE_CHECKING:
+    from .schema.roles import SchemaOverrides
+
+SPLITS = ("test", "dev", "train")
+"""Splits of the relevance judgments, the default first."""
+Reader = Callable[[Path], Table]
+_NAMES = {role: word_set(words) for role, words in word_lists("retrieval").items()}
+_TABLES = (".jsonl", ".jsonl.gz", ".tsv", ".csv", ".parquet")
+_GRADES = {word: float(grade) for grade in (0, 1) for word in _NAMES[f"grade{grade}"]}
+
+
+@dataclass(frozen=True, eq=False)
+class RetrievalSet:
+    """Queries, documents, and the documents that are relevant for each query.
+
+    Attributes:
+        name: display name.
+        query_ids, queries: id and text of each of q queries; each has at least one relevant document.
+        document_ids, documents: id and text of each of n documents.
+        grades: for each query, the grade of every judged document by its index; documents with a grade above 0 are relevant.
+        split: split of the judgments; empty for a table.
+        known_item: how queries and documents were made from documents without labels; empty for labelled sets.
+        notes: remarks on skipped rows, one sentence each.
+    """
+
+    name: str
+    query_ids: tuple[str, ...]
+    queries: tuple[str, ...]
+    document_ids: tuple[str, ...]
+    documents: tuple[str, ...]
+    grades: tuple[Mapping[int, float], ...]
+    split: str = ""
+    known_item: str = ""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits that change with the texts and the judgments."""
+        judged = (f"{sorted(grades.items())}" for grades in self.grades)
+        return digest_texts([digest_texts(self.queries), digest_texts(self.documents), digest_texts(judged)])
+
+    def ignored(self) -> dict[int, list[int]]:
+        """Return the documents to leave out of a query's ranking: its own text, unless it is judged (as in BEIR's question sets)."""
+        own: dict[str, list[int]] = {}
+        wanted = {normalize_text(query) for query in self.queries}
+        for row, text in enumerate(self.documents):
+            if (key := normalize_text(text)) in wanted:
+                own.setdefault(key, []).append(row)
+        found = ((query, own.get(normalize_text(text), [])) for query, text in enumerate(self.queries))
+        return {query: kept for query, rows in found if (kept := [row for row in rows if row not in self.grades[query]])}
+
+
+def find_beir_file(folder: Path, stem: str) -> Path | None:
+    """Return the file ``stem`` of a BEIR folder, such as ``corpus.jsonl``; ``None`` if it is missing."""
+    return next((path for suffix in _TABLES if (path := folder / f"{stem}{suffix}").is_file()), None)
+
+
+def is_beir_folder(folder: Path) -> bool:
+    """Return True if a folder has queries, a corpus and judgments."""
+    return all(find_beir_file(folder, stem) for stem in ("queries", "corpus")) and bool(beir_splits(folder))
+
+
+def beir_splits(folder: Path) -> list[str]:
+    """Return the splits with judgments in a BEIR folder, the default first."""
+    return [split for split in SPLITS if find_beir_file(folder / "qrels", split)]
+
+
+def read_beir(folder: Path, split: str = "", read: Reader = read_table) -> RetrievalSet:
+    """Read ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``; a document's title is put before its text.
+
+    Args:
+        split: ``test``, ``dev`` or ``train``; by default the first of these that exists.
+
+    Raises:
+        StudioError: a file is missing or incomplete, or no query has a relevant document.
+    """
+    splits = beir_splits(folder)
+    chosen = split or next(iter(splits), SPLITS[0])
+    paths = [find_beir_file(place, stem) for place, stem in ((folder, "corpus"), (folder, "queries"), (folder / "qrels", chosen))]
+    if None in paths:
+        missing = ("corpus.jsonl", "queries.jsonl", f"qrels/{chosen}.tsv")[paths.index(None)]
+        known = (
+            _("the folder has judgments for: {splits}", splits=", ".join(splits)) if splits else "see the BEIR layout in the documentation"
+        )
+        raise StudioError(_("the folder {name} has no {missing}", name=folder.name, missing=missing), known)
+    documents, queries, judged = (read(path) for path in paths if path is not None)
+    document_texts, query_texts = _texts_by_id(documents), _texts_by_id(queries)
+    columns = [_column(judged, role) for role in ("query_id", "document_id", "grade")]
+    rows = zip(*(judged.column(name) for name in columns), judged.lines.tolist(), strict=True)
+    judgments, unknown = [], 0
+    for query, document, grade, line in rows:
+        if query in query_texts and document in document_texts:
+            judgments.append((query, document, _parse_grade(grade, judged.name, line)))
+        else:
+            unknown += 1
+    notes = [note.describe() for table in (documents, queries, judged) for note in table.notes if note.severity != "info"]
+    if unknown:
+        notes.append(
+            ngettext(
+                "{n} judgment names a query or document that is not in the folder, and is ignored",
+                "{n} judgments name queries or documents that are not in the folder, and are ignored",
+                unknown,
+            )
+        )
+    return build_set(folder.name, query_texts, document_texts, judgments, notes=notes, split=chosen)
+
+
+def _texts_by_id(table: Table) -> dict[str, str]:
+    """Return the texts of a corpus or of queries by id; the title, if it is a column of its own, is put before the text."""
+    ids, texts = table.column(_column(table, "id")), table.column(_column(table, "text"))
+    if title := next((name for name in table.columns if normalize(name) == "title"), ""):
+        texts = [f"{heading} {text}".strip() for heading, text in zip(table.column(title), texts, strict=True)]
+    found: dict[str, str] = {}
+    for key, text, line in zip(ids, texts, table.lines.tolist(), strict=True):
+        if key in found:
+            raise StudioError(
+                _("the id {key} occurs twice in {name}", key=repr(key[:80]), name=table.name), "give each text its own id", [line]
+            )
+        found[key] = text
+    return found
+
+
+def _column(table: Table, role: str, *, required: bool = True) -> str:
+    """Return the column of a table for a role by its name; empty if there is none and it is not required."""
+    found = next((name for word in _ordered(role) for name in table.columns if normalize(name) == word), "")
+    if not found and required:
+        raise StudioError(
+            _("{name} has no column for {role}", name=table.name, role=role.replace("_", " ")),
+            _("its columns are: {columns}; rename one to {role}", columns=", ".join(table.columns[:20]), role=role),
+        )
+    return found
+
+
+def _ordered(role: str) -> list[str]:
+    return str(word_lists("retrieval")[role]).split()  # the more specific names first
+
+
+def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpus: Sequence[str] = ()) -> RetrievalSet:
+    """Read a table with the columns query, document and grade; without grades, every row is relevant with grade 1.
+
+    Args:
+        overrides: the columns of queries and documents, and the target column, if set by the user.
+        corpus: further documents, which are not judged.
+
+    Raises:
+        StudioError: a column is missing, a grade is not a number, or no query has a relevant document.
+    """
+    named = () if overrides is None or overrides.columns is None else overrides.columns
+    if named and len(named) != 2:
+        raise StudioError("a retrieval set has two text columns", "specify the column of the queries, then that of the documents")
+    query_column, document_column = named or (_column(table, "query"), _column(table, "document"))
+    target = overrides.target if overrides is not None and overrides.target else _column(table, "grade", required=False)
+    table.require(query_column, document_column, *([target] if target else []))
+    cells = table.column(target) if target else ["1"] * len(table)
+    judgments, skipped = [], 0
+    rows = zip(table.column(query_column), table.column(document_column), cells, table.lines.tolist(), strict=True)
+    for query, document, cell, line in rows:
+        if not query.strip() or not document.strip() or not cell.strip():
+            skipped += 1
+        else:
+            judgments.append((query.strip(), document.strip(), _parse_grade(cell, table.name, line)))
+    notes = [note.describe() for note in table.notes if note.severity != "info"]
+    if skipped:
+        notes.append(
+            ngettext(
+                "{n} row without a query, document or grade is skipped", "{n} rows without a query, document or grade are skipped", skipped
+            )
+        )
+    queries = dict.fromkeys(query for query, _, _ in judgments)
+    documents = dict.fromkeys((*(document for _, document, _ in judgments), *(text.strip() for text in corpus)))
+    texts = [{text: text for text in found if text} for found in (queries, documents)]
+    found = build_set(table.name, texts[0], texts[1], judgments, notes=notes)
+    numbered = (tuple(map(str, range(1, len(side) + 1))) for side in (found.queries, found.documents))
+    return replace(found, query_ids=next(numbered), document_ids=next(numbered))
+
+
+def _parse_grade(cell: str, name: str, line: int) -> float:
+    grade = _GRADES.get(normalize(cell), parse_number(cell))
+    if not np.isfinite(grade):
+        raise StudioError(
+            _("the grade {cell} in {name} is not a number", cell=repr(cell[:40]), name=name),
+            "use 0 for documents that are not relevant, and larger numbers for more relevant ones",
+            [line],
+        )
+    return float(grade)
+
+
+def build_set(
+    name: str,
+    queries: Mapping[str, str],
+    documents: Mapping[str, str],
+    judgments: Iterable[tuple[str, str, float]],
+    *,
+    notes: Iterable[str] = (),
+    split: str = "",
+    known_item: str = "",
+) -> RetrievalSet:
+    """Return the retrieval set of texts by id and (query id, document id, grade).
+
+    Queries without a relevant document are left out, with a note. If a pair has several grades, the highest counts.
+
+    Raises:
+        StudioError: no query has a relevant document.
+    """
+    places = {key: row for row, key in enumerate(documents)}
+    grades: dict[str, dict[int, float]] = {key: {} for key in queries}
+    several = 0
+    for query, document, grade in judgments:
+        own, row = grades[query], places[document]
+        several += own.get(row, grade) != grade
+        own[row] = max(grade, own.get(row, grade))
+    kept = [key for key, own in grades.items() if any(grade > 0 for grade in own.values())]
+    if not kept:
+        raise StudioError(_("no query of {name} has a relevant document", name=name), "give relevant documents a grade above 0")
+    notes = list(notes)
+    if several:
+        notes.append(
+            ngettext(
+                "{n} pair of query and document has several grades; the highest counts",
+                "{n} pairs of query and document have several grades; the highest counts",
+                several,
+            )
+        )
+    if missing := len(grades) - len(kept):
+        notes.append(
+            ngettext("{n} query without a relevant document is left out", "{n} queries without a relevant document are left out", missing)
+        )
+    texts = tuple(queries[key] for key in kept)
+    graded = tuple(grades[key] for key in kept)
+    return RetrievalSet(name, tuple(kept), texts, tuple(documents), tuple(documents.values()), graded, split, known_item, tuple(notes))

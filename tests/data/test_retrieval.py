@@ -1,0 +1,102 @@
+"""Retrieval sets: the BEIR layout, and a table of queries, documents and grades under the names that people use."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sbert_studio.data.loading.table import read_table, table_from_columns
+from sbert_studio.data.retrieval import beir_splits, is_beir_folder, read_beir, read_judgments
+from sbert_studio.data.schema.roles import SchemaOverrides
+from sbert_studio.errors import StudioError
+
+
+def write_beir(folder: Path, qrels: Sequence[tuple[str, str, object]], split: str = "test", titles: bool = True) -> Path:
+    """Write three queries and four documents, and the judgments of one split."""
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    documents = [("d1", "Cats", "they sleep"), ("d2", "Dogs", "they bark"), ("d3", "", "the moon is far"), ("d4", "Bread", "is baked")]
+    queries = [("q1", "which animal sleeps"), ("q2", "what barks"), ("q3", "THE MOON is far")]
+    for name, rows in (
+        (
+            "corpus",
+            [{"_id": key, "title": title, "text": text} if titles else {"_id": key, "text": text} for key, title, text in documents],
+        ),
+        ("queries", [{"_id": key, "text": text} for key, text in queries]),
+    ):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    lines = ["query-id\tcorpus-id\tscore", *("\t".join(map(str, row)) for row in qrels)]
+    (folder / "qrels" / f"{split}.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_a_folder_is_read_with_titles_and_grades_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    judged = [("q1", "d1", 2), ("q1", "d2", 0), ("q2", "d2", 1), ("q3", "d4", 0), ("q9", "d1", 1), ("q1", "d1", 1)]
+    write_beir(tmp_path, [("q3", "d3", 1)], "train")
+    data = read_beir(write_beir(tmp_path, judged))
+    assert (data.split, beir_splits(tmp_path), is_beir_folder(tmp_path)) == ("test", ["test", "train"], True)
+    assert data.query_ids == ("q1", "q2")  # q3 has no relevant document
+    assert data.documents == ("Cats they sleep", "Dogs they bark", "the moon is far", "Bread is baked")
+    assert data.grades == ({0: 2.0, 1: 0.0}, {1: 1.0})
+    assert [sum(word in note for note in data.notes) for word in ("left out", "not in the folder", "several grades")] == [1, 1, 1]
+    assert read_beir(tmp_path, "train").queries == ("THE MOON is far",)
+    assert read_beir(tmp_path, "train").digest != data.digest
+
+
+def test_a_document_equal_to_the_query_is_ignored_unless_it_is_judged(tmp_path: Path) -> None:
+    assert read_beir(write_beir(tmp_path / "a", [("q3", "d1", 1)], titles=False)).ignored() == {0: [2]}
+    assert read_beir(write_beir(tmp_path / "b", [("q3", "d3", 1)], titles=False)).ignored() == {}
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    write_beir(tmp_path, [("q1", "d1", 1)])
+    with pytest.raises(StudioError, match=r"qrels/dev.tsv.*test"):
+        read_beir(tmp_path, "dev")
+    (tmp_path / "queries.jsonl").unlink()
+    with pytest.raises(StudioError, match=r"queries\.jsonl"):
+        read_beir(tmp_path)
+    with pytest.raises(StudioError, match="has a relevant document"):
+        read_beir(write_beir(tmp_path / "zero", [("q1", "d1", 0)]))
+    twice = write_beir(tmp_path / "twice", [("q1", "d1", 1)])
+    (twice / "queries.jsonl").write_text('{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}\n')
+    with pytest.raises(StudioError, match="twice"):
+        read_beir(twice)
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells"),
+    [
+        (("query", "document", "grade"), ("2", "0", "1")),
+        (("Question", "Passage", "Relevance"), ("2.0", "0", "1")),
+        (("查询", "文档", "相关性"), ("2", "0", "1")),
+        (("grade", "anchor", "positive", "id"), None),
+        (("query", "text", "label"), ("relevant", "not relevant", "yes")),
+    ],
+)
+def test_a_table_is_read_by_the_names_of_its_columns(columns: tuple[str, ...], cells: tuple[str, ...] | None) -> None:
+    texts = (["a cat", "a cat", "a dog"], ["cats sleep", "dogs bark", "dogs bark"])
+    rows = {columns[0]: texts[0], columns[1]: texts[1], columns[2]: list(cells or ())}
+    if cells is None:
+        rows = {"anchor": texts[0], "positive": texts[1]}
+    data = read_judgments(table_from_columns("t", rows))
+    assert (data.queries, data.documents) == (("a cat", "a dog"), ("cats sleep", "dogs bark"))
+    first = {0: 1.0, 1: 1.0} if cells is None else {0: 1.0 if cells[0] == "relevant" else 2.0, 1: 0.0}
+    assert data.grades == (first, {1: 1.0})
+
+
+def test_a_table_may_name_its_columns_and_be_searched_among_further_documents(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    path.write_text("x,y,z\na cat,cats sleep,3\na dog,dogs bark,1\na dog,,1\n")
+    overrides = SchemaOverrides(columns=("x", "y"), target="z")
+    data = read_judgments(read_table(path), overrides, ["dogs bark", "bread", ""])
+    assert data.documents == ("cats sleep", "dogs bark", "bread")
+    assert data.document_ids == ("1", "2", "3")
+    assert any("skipped" in note for note in data.notes)
+    for table, words in (
+        ({"query": ["a"], "other": ["b"]}, "no column for document"),
+        ({"query": ["a"], "document": ["b"], "grade": ["perhaps"]}, "not a number"),
+    ):
+        with pytest.raises(StudioError, match=words):
+            read_judgments(table_from_columns("t", table))

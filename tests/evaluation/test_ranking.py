@@ -1,0 +1,137 @@
+"""Rankings of documents: metrics against trec_eval, scikit-learn and sentence-transformers, ties, and rankings by vectors."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_studio import WordSums, peer, sentences
+
+from sbert_studio.data.retrieval import RetrievalSet, build_set
+from sbert_studio.evaluation.encoding import encode_columns
+from sbert_studio.evaluation.ranking import (
+    METRICS,
+    Ranking,
+    RetrievalProbe,
+    rank_candidates_by_vectors,
+    rank_vectors,
+    score_ranking,
+    score_rankings,
+)
+from sbert_studio.models.similarity import similarity
+
+TREC = ("ndcg_cut_10", "recall_10", "recall_100", "recip_rank", "map_cut_100")
+
+
+def questions(texts: int = 60, queries: int = 20, seed: int = 0) -> RetrievalSet:
+    """Queries of few words, each with up to three graded documents."""
+    rng = np.random.default_rng(seed)
+    documents = {f"d{place}": text for place, text in enumerate(sentences(texts, seed))}
+    asked = {f"q{place}": text for place, text in enumerate(sentences(queries, seed + 1))}
+    judged = [(query, f"d{row}", float(rng.integers(0, 4))) for query in asked for row in rng.permutation(texts)[:4]]
+    return build_set("made up", asked, documents, [(query, row, max(grade, row == "d1")) for query, row, grade in judged])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_runs_score_as_in_trec_eval(seed: int) -> None:
+    trec = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    rng = np.random.default_rng(seed)
+    judged: dict[str, dict[str, int]] = {}
+    runs: dict[str, dict[str, float]] = {}
+    found = {}
+    for query in map(str, range(30)):
+        count = int(rng.integers(2, 400))
+        grades = {str(row): int(rng.integers(-1, 4)) for row in range(count) if rng.random() < 0.4} | {"0": 2}
+        rows, scores = rng.permutation(count)[: rng.integers(1, count + 1)], rng.permutation(10_000).astype(float)
+        judged[query], runs[query] = grades, {str(row): score for row, score in zip(rows, scores, strict=False)}
+        ranking = Ranking.sort(rows, scores[: len(rows)], None)
+        gains = np.array([grades.get(str(row), 0) for row in ranking.rows])
+        found[query] = score_ranking(ranking.scores, gains, list(grades.values()))
+    reference = trec.RelevanceEvaluator(judged, set(TREC)).evaluate(runs)
+    for query, scores in found.items():
+        wanted = [reference[query][name] for name in TREC]
+        wanted[3] = wanted[3] if wanted[3] >= 0.1 else 0.0  # trec_eval has no cut for the reciprocal rank
+        np.testing.assert_allclose(scores, wanted, rtol=0, atol=1e-9)
+
+
+def test_equal_scores_count_with_the_mean_over_their_orders() -> None:
+    scores, gains, grades = np.array([3, 2, 2, 2, 1, 1.0]), np.array([0, 1, 0, 2, 0, 1.0]), [1, 2, 1, 1]
+    orders = [order for order in map(list, itertools.permutations(range(6))) if (np.diff(scores[order]) <= 0).all()]
+    wanted = np.mean([score_ranking(np.arange(6, 0, -1.0), gains[order], grades) for order in orders], axis=0)
+    np.testing.assert_allclose(score_ranking(scores, gains, grades), wanted)
+    collapsed = score_ranking(np.ones(50), np.eye(50)[0], [1])
+    np.testing.assert_allclose(collapsed[[1, 2]], [0.2, 1])
+    assert not score_ranking(np.empty(0), np.empty(0), [1]).any()
+
+
+@pytest.mark.parametrize("by", ["cosine", "dot", "euclidean"])
+def test_the_nearest_documents_are_those_of_a_loop_with_the_best_passage_of_each(by: str) -> None:
+    rng = np.random.default_rng(1)
+    queries, passages = rng.normal(size=(7, 8)).astype(np.float32), rng.normal(size=(400, 8)).astype(np.float32)
+    passages[1::5] = passages[::5]  # equal vectors have equal scores, wherever they stand
+    owners = np.sort(rng.integers(0, 180, 400))
+    ignored = {2: [int(owners[5])]}
+    for query, ranking in enumerate(rank_vectors(queries, passages, owners, by, ignored=ignored)):
+        scores = similarity(queries[[query]].astype(np.float64), passages.astype(np.float64), by)[0]
+        best = {int(owner): float(scores[owners == owner].max()) for owner in np.unique(owners) if owner not in ignored.get(query, ())}
+        wanted = sorted(best.values(), reverse=True)[:100]
+        np.testing.assert_allclose(ranking.scores, wanted, atol=1e-6)
+        np.testing.assert_allclose([best[row] for row in ranking.rows.tolist()], wanted, atol=1e-6)
+    whole = list(rank_vectors(queries, passages, np.arange(400), by))
+    for ranking in whole:
+        places = dict(zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True))
+        assert all(places[row] == places[row + 1] for row in places if row % 5 == 0 and row + 1 in places)
+
+
+def test_rankings_score_as_in_sentence_transformers(tiny_model: Path) -> None:
+    evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
+    from sbert_studio.models.io.load import load_folder
+
+    data = questions(40)
+    relevant = {
+        key: {data.document_ids[row] for row, grade in grades.items() if grade > 0}
+        for key, grades in zip(data.query_ids, data.grades, strict=True)
+    }
+    texts = dict(zip(data.query_ids, data.queries, strict=True)), dict(zip(data.document_ids, data.documents, strict=True))
+    cuts = {"mrr_at_k": [10], "ndcg_at_k": [10], "map_at_k": [100], "precision_recall_at_k": [10, 100], "accuracy_at_k": [10]}
+    reference = evaluation.InformationRetrievalEvaluator(*texts, relevant, write_csv=False, **cuts)(peer(tiny_model))
+    binary = build_set("binary", *texts, [(query, row, 1.0) for query, rows in relevant.items() for row in rows])
+    encoder = load_folder(tiny_model)
+    vectors = encode_columns(encoder, [binary.queries, binary.documents], roles=["query", "document"])
+    scores = score_rankings(list(rank_vectors(*vectors, np.arange(40))), binary)
+    names = [f"cosine_{name}" for name in ("ndcg@10", "recall@10", "recall@100", "mrr@10", "map@100")]
+    np.testing.assert_allclose(list(scores.means.values()), [reference[name] for name in names], atol=1e-4)
+    assert list(scores.means) == list(METRICS)
+
+
+def test_given_candidates_score_as_in_scikit_learn() -> None:
+    from sklearn.metrics import average_precision_score, ndcg_score
+
+    data, encoder = questions(), WordSums()
+    vectors = encode_columns(encoder, [data.queries, data.documents])
+    for query, ranking in enumerate(rank_candidates_by_vectors(*vectors, data)):
+        grades = data.grades[query]
+        assert set(ranking.rows.tolist()) == set(grades)
+        gains = np.array([grades[row] for row in ranking.rows.tolist()])
+        found = score_ranking(ranking.scores, gains, list(grades.values()))
+        np.testing.assert_allclose(found[0], ndcg_score([gains], [ranking.scores], k=10))
+        if len(set(ranking.scores)) == len(ranking.scores):
+            np.testing.assert_allclose(found[4], average_precision_score(gains > 0, ranking.scores))
+
+
+def test_intervals_hold_the_mean_and_a_probe_reports_the_change_of_a_model() -> None:
+    class Collapsed(WordSums):
+        def encode(self, texts: list[str], **options: object) -> np.ndarray:  # type: ignore[override]
+            return np.ones((len(texts), self.dim), np.float32)
+
+    texts = dict.fromkeys(sentences(60))
+    words = {text: " ".join(reversed(text.split())) for text in texts}
+    probe = RetrievalProbe(
+        build_set("reversed", words, dict(zip(texts, texts, strict=True)), [(text, text, 1.0) for text in texts]), WordSums()
+    )
+    low, high = probe.untuned["interval"]
+    assert low <= probe.untuned["score"] <= high
+    assert probe(WordSums())["change_interval"] == [0.0, 0.0]
+    assert probe(Collapsed())["change_interval"][1] < 0

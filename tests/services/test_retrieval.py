@@ -1,0 +1,126 @@
+"""Retrieval on queries, documents and grades: scores beside baselines, reasons for misses, the leaderboard, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_studio import sentences, studio_at, write_static
+
+from sbert_studio.cli.main import run
+from sbert_studio.data.retrieval import build_set
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.ranking import METRICS, Ranking, score_rankings
+from sbert_studio.models.cross_encoder import create_cross_encoder
+from sbert_studio.progress import StoppedError, stoppable
+from sbert_studio.services import Studio
+from sbert_studio.services.retrieval import RetrievalOptions
+from sbert_studio.services.retrieval_misses import find_misses
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_static(tmp_path_factory.mktemp("models") / "static"))
+
+
+@pytest.fixture
+def studio(tmp_path: Path, static: str) -> Iterator[Studio]:
+    with studio_at(tmp_path / "home", static) as studio:
+        yield studio
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """A table in which half of the words of a query are those of its relevant document; every second row is not relevant."""
+    texts = list(dict.fromkeys(sentences(60)))
+    rows = [(" ".join(text.split()[: 1 + len(text.split()) // 2]), text, 2) for text in texts[:25]]
+    rows += [(query, texts[place + 25], 0) for place, (query, _, _) in enumerate(rows)]
+    path = tmp_path / "judged.csv"
+    path.write_text("query,document,grade\n" + "\n".join(f"{query},{text},{grade}" for query, text, grade in rows) + "\n")
+    return path
+
+
+def test_models_stand_beside_bm25_and_hybrid_search_and_are_compared_with_them(studio: Studio, static: str, judged: Path) -> None:
+    found = studio.retrieval.evaluate([static], judged)
+    data = studio.retrieval.read(judged)
+    assert [one.kind for one in (*found.models, *found.baselines)] == ["semantic", "lexical", "hybrid"]
+    assert [one.models[0] for one in found.comparisons] == ["BM25", static]
+    for one in (*found.models, *found.baselines):
+        assert 0 < one.ndcg_at_10 <= 1
+        assert one.intervals["ndcg@10"][0] <= one.ndcg_at_10 <= one.intervals["ndcg@10"][1]
+    answer = found.to_json()
+    assert [answer[name] for name in METRICS] == [found.models[0].metric(name) for name in METRICS]
+    assert {"intervals", "baselines", "comparisons", "models"} <= set(answer)
+    vectors = [studio.catalog.load(static).encode(texts) for texts in (data.queries, data.documents)]
+    units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in vectors]
+    rows = np.argsort(-(units[0] @ units[1].T).round(12), axis=1, kind="stable")[:, :100]
+    ranked = [Ranking(row, np.arange(len(row), 0, -1.0)) for row in rows]
+    assert found.ndcg_at_10 == pytest.approx(score_rankings(ranked, data).means["ndcg@10"], abs=0.02)
+    (entry,) = studio.leaderboard.entries()
+    assert (entry.metric, entry.score, entry.data, entry.rows) == ("ndcg@10", found.ndcg_at_10, "judged.csv", len(data))
+    with stoppable(lambda: True), pytest.raises(StoppedError):
+        studio.retrieval.evaluate([static], judged)
+
+
+def test_a_reranker_sorts_the_results_and_given_candidates(
+    studio: Studio, static: str, tiny_model: Path, judged: Path, tmp_path: Path
+) -> None:
+    create_cross_encoder(tiny_model).save(tmp_path / "cross")
+    cross = str(tmp_path / "cross")
+    found = studio.retrieval.evaluate([static], judged, RetrievalOptions(reranker=cross, rerank_depth=5))
+    reranked = found.combined(found.models[0])[1]
+    assert (reranked.kind, reranked.model) == ("reranked", cross)
+    assert reranked.recall_at_100 == found.recall_at_100
+    with pytest.raises(StudioError, match="cannot search"):
+        studio.retrieval.evaluate([cross], judged)
+    lists = studio.retrieval.evaluate([cross, static], judged, RetrievalOptions(candidates="judged"))
+    scorer, data = studio.catalog.load_scorer(cross), studio.retrieval.read(judged)
+    right = []
+    for query, grades in zip(data.queries, data.grades, strict=True):
+        scores = {row: scorer.predict([(query, data.documents[row])])[0] for row in grades}
+        right.append(max(scores, key=lambda row: float(scores[row])) in {row for row, grade in grades.items() if grade > 0})
+    assert lists.mrr_at_10 == pytest.approx(np.mean([1 if one else 0.5 for one in right]), abs=1e-6)
+    assert {one.data for one in studio.leaderboard.entries()} == {"judged.csv", "judged.csv, judged candidates"}
+
+
+def test_a_reason_is_given_for_each_missed_document() -> None:
+    documents = {
+        "near": "cat dog mat park red blue fast slow hello", "copy": "cat dog mat park red blue fast slow world",
+        "german": "der Hund und die Katze sind nicht auf der Matte", "apart": "stone bread milk", "long": "cat milk bread stone moon",
+        "plain": "cat moon star", **{f"first{place}": "cat cat" for place in range(9)},
+    }  # fmt: skip
+    asked = "the cat is on the mat and it was not there"
+    data = build_set("made up", {"q": asked}, documents, [("q", key, 1.0) for key in ("near", "german", "apart", "long", "plain")])
+    rows = {key: row for row, key in enumerate(documents)}
+    ranking = [rows["copy"], *(rows[f"first{place}"] for place in range(9)), rows["near"]]
+    is_long = np.arange(len(documents)) == rows["long"]
+    found = {one.document_id: one for one in find_misses(data, [Ranking(np.array(ranking), np.arange(11, 0, -1.0))], is_long)}
+    assert {key: one.reasons for key, one in found.items()} == {
+        "near": ("near-duplicate above",), "german": ("other language", "no shared words"), "apart": ("no shared words",),
+        "long": ("longer than the limit",), "plain": ("other texts are closer",),
+    }  # fmt: skip
+    assert (found["near"].rank, found["near"].above, found["plain"].rank) == (11, documents["copy"], None)
+
+
+def cli(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any, str]:
+    code = run([*map(str, arguments), "--json"])
+    told = capsys.readouterr()
+    return code, json.loads(told.out), told.err
+
+
+def test_the_command_answers_as_the_contract_has_it(
+    static: str, judged: Path, home: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, answer, _ = cli(capsys, "evaluate", static, "--retrieval", judged)
+    assert (code, answer["set"], answer["queries"], answer["documents"]) == (0, "judged.csv", 25, 50)
+    assert set(METRICS) == set(answer["intervals"]) == set(METRICS) & set(answer)
+    assert {"query", "document", "rank", "reasons"} <= set(answer["models"][0]["missed"][0])
+    assert run(["evaluate", static, "--retrieval", str(judged)]) == 0
+    words = capsys.readouterr().out
+    assert all(word in words for word in ("nDCG@10", "Recall@100", "BM25", "missed document"))
+    for arguments in (["--retrieval", judged, "--task", "sts"], ["--data", judged, "--judged-only"], ["--retrieval", tmp_path]):
+        assert cli(capsys, "evaluate", static, *arguments)[0] == 2
