@@ -66,14 +66,13 @@ def safe_cell(text: str) -> str:
 
 
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:
-    """Write a UTF-8 CSV file (RFC 4180) atomically.
+    """Write a UTF-8 CSV file (RFC 4180) atomically. It starts with a byte-order mark, without which Excel garbles letters beyond ASCII.
 
-    If ``guarded``, every text and column name is passed through :func:`safe_cell`, and the file starts with a byte-order mark, without
-    which Excel garbles letters that are not ASCII; use this for files that people open in a spreadsheet. Otherwise cells are written
-    unchanged and without the mark, so that a program can read them back exactly. Numbers are always written as numbers.
+    If ``guarded``, every text and column name is passed through :func:`safe_cell`; use this for files that people open in a spreadsheet.
+    Otherwise cells are written unchanged, so that a program can read them back exactly. Numbers are always written as numbers.
     """
     guard = safe_cell if guarded else clean
-    with atomic_file(path) as part, part.open("w", encoding="utf-8-sig" if guarded else "utf-8", newline="") as target:
+    with atomic_file(path) as part, part.open("w", encoding="utf-8-sig", newline="") as target:
         csv.writer(target).writerow([guard(name) for name in names])
         # Quoting every cell makes quotation marks inside cells unambiguous.
         writer = csv.writer(target, quoting=csv.QUOTE_MINIMAL if guarded else csv.QUOTE_ALL)
@@ -84,6 +83,14 @@ def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], 
 def write_csv(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns of equal length as a CSV file without live formulas; see :func:`write_rows`."""
     write_rows(path, list(columns), zip(*columns.values(), strict=True))
+
+
+def write_spreadsheet(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence[str] = ()) -> None:
+    """Write columns of equal length as an XLSX workbook (:func:`write_xlsx`) if the file's suffix is .xlsx, otherwise as CSV."""
+    if path.suffix.lower() == ".xlsx":
+        write_xlsx(path, columns, notes)
+    else:
+        write_csv(path, columns)
 
 
 def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence[str] = ()) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ..data.cells import clean, write_csv
+from ..data.cells import clean, write_spreadsheet
 from ..data.findings import count
 from ..errors import StudioError
 from ..explore.vector_store import evict_files
@@ -301,10 +301,11 @@ def change_basket(page: Page, owner: object, selection: Selection) -> int:
     return next(_VERSIONS)
 
 
-def write_basket(page: Page, owner: object) -> Path:
+def write_basket(page: Page, owner: object, suffix: str = ".csv") -> Path:
+    """Write the pairs as .csv or .xlsx."""
     columns = _full_basket(page, owner).columns()
-    path = page.downloads.path(_FILE_NAME)
-    write_csv(path, columns)
+    path = page.downloads.path(Path(_FILE_NAME).with_suffix(suffix).name)
+    write_spreadsheet(path, columns)
     return path
 
 
@@ -375,6 +376,7 @@ def build(page: Page, button: gr.HTML) -> None:
         with gr.Row(elem_classes=["sb-buttons"]):
             train = gr.Button("Train on these", variant="primary", elem_id="basket-train")
             download_button("Download CSV", partial(write_basket, page), [page.owner], elem_id="basket-save")
+            download_button("Download XLSX", partial(write_basket, page, suffix=".xlsx"), [page.owner], elem_id="basket-xlsx")
         _build_suggestions(page)
     panel = Panel(page, button=button, listed=listed)
     panel.on(listed.select, change_basket, output="basket_version", each=True, quiet=True, concurrency_limit=1)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
@@ -137,6 +138,9 @@ def test_the_file_to_download_holds_no_formula_and_that_to_train_on_every_cell(p
     shown, exact = (list(csv.reader(path.open(encoding="utf-8-sig", newline=""))) for path in (saved, taught.path))
     assert shown == [["text_a", "text_b", "label"], ["'=1+1", "cat dog", "1"], ["red blue", "bread milk", "0"]]
     assert exact[1] == ["=1+1", "cat dog", "1"]
+    sheet = load_workbook(baskets.write_basket(page, None, ".xlsx")).worksheets[0]
+    assert list(sheet.values) == [("text_a", "text_b", "label"), ("=1+1", "cat dog", 1), ("red blue", "bread milk", 0)]
+    assert sheet["A2"].data_type == "s", "a text, not a formula"
 
 
 def test_an_empty_basket_and_one_of_strangers_teach_nothing(page: Page) -> None:

@@ -318,18 +318,18 @@ class Duplicates:
         return self.corpus.subset([row for row in range(len(self.corpus)) if row not in removed], self.corpus.name, REMOVAL_REASON)
 
     def write_clean(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
-        """Write the kept rows with all columns as CSV without live formulas."""
-        from ...data.cells import write_csv
+        """Write the kept rows with all columns as .csv or .xlsx without live formulas."""
+        from ...data.cells import write_spreadsheet
 
-        write_csv(path, self.clean(groups).columns())
+        write_spreadsheet(path, self.clean(groups).columns())
 
     def write_removed(self, groups: Sequence[DuplicateGroup], path: Path) -> None:
-        """Write the removed rows, each with the row kept in its place, as CSV without live formulas.
+        """Write the removed rows, each with the row kept in its place, as .csv or .xlsx without live formulas.
 
         Rows skipped earlier, such as those without text, are included by row number, so that this and the clean file make up the whole
         file.
         """
-        from ...data.cells import write_csv
+        from ...data.cells import write_spreadsheet
 
         corpus = self.corpus
         found = [
@@ -355,7 +355,7 @@ class Duplicates:
             # A renamed column must not collide with a later column of the file.
             title = name if name not in columns else unique_name(name, {*columns, *own})
             columns[title] = [*(cells[row] for row, _, _ in found), *blank]
-        write_csv(path, columns)
+        write_spreadsheet(path, columns)
 
     def to_json(self, groups: Sequence[DuplicateGroup], threshold: float) -> dict[str, Any]:
         """Return ``{threshold, groups: [{rows, kept, scores}], goes, seconds, account, notes}`` with spreadsheet row numbers."""

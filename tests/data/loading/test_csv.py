@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import tomllib
 from pathlib import Path
@@ -221,6 +222,7 @@ def test_a_training_file_reads_back_cell_for_cell(tmp_path: Path, rows: list[tup
     table = table_from_columns("t", dict(zip(names, zip(*rows, strict=True), strict=True)))
     table.to_csv(tmp_path / "exact.csv", guarded=False)
     table.to_parquet(tmp_path / "exact.parquet")
+    assert (tmp_path / "exact.csv").read_bytes().startswith(codecs.BOM_UTF8)
     for name in ("exact.csv", "exact.parquet"):
         back = read_table(tmp_path / name)
         assert (back.columns, contents(back)) == (names, rows)

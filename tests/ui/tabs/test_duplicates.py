@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 from tiny_studio import sentences
 
 from sbert_studio.errors import StudioError
@@ -59,6 +60,12 @@ def written(page: Page, view: DuplicatesView, decisions: Decisions) -> tuple[lis
     """The remaining and the removed texts."""
     clean, removed = (handlers.write_texts(page, view.result_key, decisions, removed=removed) for removed in (False, True))
     assert [clean.name.endswith(" clean.csv"), removed.name.endswith(" removed.csv")] == [True, True]
+    for removes, rows in ((False, read_csv(clean)), (True, read_csv(removed))):
+        names, *cells = (
+            load_workbook(handlers.write_texts(page, view.result_key, decisions, removed=removes, suffix=".xlsx")).worksheets[0].values
+        )
+        assert not rows or list(names) == list(rows[0])
+        assert [row[names.index("text")] for row in cells] == [row["text"] or None for row in rows]
     return read_csv(clean), read_csv(removed)
 
 

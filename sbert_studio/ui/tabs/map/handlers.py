@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 import numpy as np
 
-from ....data.cells import write_csv, write_xlsx
+from ....data.cells import write_spreadsheet
 from ....data.row_report import SkippedRows
 from ....errors import StudioError
 from ....explore.map_edits import MAX_EDITS, AssignEdit, EditHistory, LabelEdit, MapEdit, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
@@ -476,8 +476,5 @@ def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str, not
     table |= {axis: points[list(rows), i].tolist() for i, axis in enumerate("xyz"[: points.shape[1]])}
     table |= {f"{column}_" if column in table else column: [cells[row] for row in rows] for column, cells in columns(drawn).items()}
     path = page.downloads.path(name)
-    if path.suffix == ".xlsx":
-        write_xlsx(path, table, notes)
-    else:
-        write_csv(path, table)
+    write_spreadsheet(path, table, notes)
     return path

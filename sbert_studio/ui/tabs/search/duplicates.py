@@ -192,10 +192,11 @@ def use_remaining_texts(page: Page, corpus: str | None, result_key: str | None, 
     return page.corpora.put(replace(selected, corpus=remaining, id=""))
 
 
-def write_texts(page: Page, result_key: str | None, decisions: Decisions | None, *, removed: bool) -> Path:
+def write_texts(page: Page, result_key: str | None, decisions: Decisions | None, *, removed: bool, suffix: str = ".csv") -> Path:
+    """Write the remaining or the removed texts as .csv or .xlsx."""
     duplicates = page.duplicates.get(result_key)
     groups = (decisions or Decisions()).groups(duplicates)
-    path = page.downloads.path(f"{Path(duplicates.corpus.name).stem or 'corpus'} {'removed' if removed else 'clean'}.csv")
+    path = page.downloads.path(f"{Path(duplicates.corpus.name).stem or 'corpus'} {'removed' if removed else 'clean'}{suffix}")
     (duplicates.write_removed if removed else duplicates.write_clean)(groups, path)
     return path
 

@@ -181,8 +181,13 @@ def _build_duplicates(page: Page) -> None:
     # Above the groups, because there may be hundreds.
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:
         write = partial(duplicates.write_texts, page)
-        download_button("Download clean file", partial(write, removed=False), [result_key, decisions], elem_id="alike-clean")
-        download_button("Download removed texts", partial(write, removed=True), [result_key, decisions], elem_id="alike-gone")
+        for label, elem_id, removed, suffix in (
+            ("Clean file (CSV)", "alike-clean", False, ".csv"),
+            ("Clean file (XLSX)", "alike-clean-xlsx", False, ".xlsx"),
+            ("Removed texts (CSV)", "alike-gone", True, ".csv"),
+            ("Removed texts (XLSX)", "alike-gone-xlsx", True, ".xlsx"),
+        ):
+            download_button(label, partial(write, removed=removed, suffix=suffix), [result_key, decisions], elem_id=elem_id)
         use = gr.Button("Use remaining texts", elem_id="alike-use")
     groups = view("alike", placeholder(duplicates.NO_GROUPS), elem_id="alike-view")
     panel = Panel(
