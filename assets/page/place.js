@@ -17,7 +17,20 @@
 
   // The last place, to which an address without one leads again; a private window keeps none.
   const LAST = "sbert-studio-last";
-  const remember = () => { try { localStorage.setItem(LAST, JSON.stringify(read())); } catch { /* nothing is kept */ } };
+  function remember() {
+    try {
+      const here = read(), last = JSON.parse(localStorage.getItem(LAST) || "{}");
+      // Should the data be deleted, only its name tells which it was.
+      const named = now?.address.corpus === here.corpus ? now.corpus_name : last.corpus === here.corpus ? last.named : "";
+      localStorage.setItem(LAST, JSON.stringify({ ...here, named }));
+    } catch { /* nothing is kept */ }
+  }
+  function nameOf(corpus) {
+    try {
+      const last = JSON.parse(localStorage.getItem(LAST) || "{}");
+      return corpus && last.corpus === corpus && typeof last.named === "string" ? last.named : "";
+    } catch { return ""; }
+  }
   function recall() {
     try {
       const kept = JSON.parse(localStorage.getItem(LAST) || "{}");
@@ -43,6 +56,17 @@
       el("button", { type: "button", class: "sb-small-button", on: { click: startFresh } }, "Start fresh"),
       el("button", { type: "button", class: "sb-plain-button", "aria-label": "Close", on: { click: () => note.remove() } }, "✕"));
     tabs.before(note);
+  }
+
+  // The data of the address was deleted: other data is to be chosen, and the address names it no more.
+  function tellGone(words) {
+    document.querySelector(".sb-continued")?.remove();
+    write({ corpus: "", ...OF_A_CORPUS }, true);
+    const button = (label, act) => el("button", { type: "button", class: "sb-small-button", on: { click: act } }, label);
+    const note = el("div", { class: "sb-continued sb-gone", role: "alert" }, el("span", {}, words),
+      button("Choose data", () => document.querySelector("#corpus input")?.focus()), button("Add data", () => document.getElementById("data-open")?.click()),
+      el("button", { type: "button", class: "sb-plain-button", "aria-label": "Close", on: { click: () => note.remove() } }, "✕"));
+    document.querySelector(".sb-tabs")?.before(note);
   }
 
   goOn();
@@ -79,7 +103,7 @@
     visits += 1;
     acted = false;  // what a visitor does on the way is a place of its own, once the page has arrived
     tab?.click();  // at once; whoever goes to another tab meanwhile stays there
-    select(host, "go", { ...wanted, whole: whole ? "1" : "", seen: tab ? "1" : "", visit: String(visits) });
+    select(host, "go", { ...wanted, named: nameOf(wanted.corpus), whole: whole ? "1" : "", seen: tab ? "1" : "", visit: String(visits) });
   }
 
   // A result says what it was made with; once something else is chosen it is marked, and a click makes it again.
@@ -125,10 +149,13 @@
       if (arrived) {
         if (again !== null) { setTimeout(go, 100, again); return undefined; }
         going = 0;
+        if (value.gone) tellGone(value.gone);
+        else remember();
         if (pending) write(pending, false);
         pending = null;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
+      if (other) document.querySelector(".sb-gone")?.remove();
       if (first) tellContinued();
       if (first && Object.keys(read()).length) { remember(); go(false); }
       else if (Date.now() > going) write(other ? { ...value.address, ...OF_A_CORPUS } : value.address, first);

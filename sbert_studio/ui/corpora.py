@@ -117,6 +117,13 @@ class CorpusStore(TypedStore[SelectedCorpus]):
             raise StudioError("this sample does not exist", "choose one from the list")
         return self._put_with_edits(owner, self.sample(name.removeprefix(SAMPLE)))
 
+    def is_stored(self, owner: object, corpus_id: str) -> bool:
+        """Return whether this visitor has a file with an id from a selector or a link."""
+        try:
+            return self._files.get(self._visitor(owner), corpus_id.removeprefix(FILE)).path.is_file()
+        except StudioError:
+            return False
+
     def open_file(
         self, owner: object, path: Path, column: str | None = None, name: str | None = None, progress: Progress | None = None
     ) -> str:

@@ -11,6 +11,7 @@ import gradio as gr
 
 from ..errors import StudioError
 from ..i18n import ENGLISH, _, join, to_sentence
+from .corpora import FILE
 from .panel import Panel
 from .sessions.language import notify_warning
 from .state import Header, OpenedCorpus
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 2_000
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
-_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "alike", "visit", *_FLAGS)}
+_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "alike", "named", "visit", *_FLAGS)}
 _FIELDS |= {"q": "query", "from": "before", "to": "after"}
 
 
@@ -33,6 +34,7 @@ class Location:
 
     tab: str = ""  # title in lower case
     corpus: str = ""  # id
+    named: str = ""  # name of that data when the browser last saw it
     model: str = ""  # name
     query: str = ""  # query of a search
     mode: str = ""
@@ -70,6 +72,7 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
     """Open a URL (see :class:`Location`). Missing items are reported, and the rest is opened."""
     location, owner, model = Location.read(selection.item), header.owner, header.model
     missing: list[str] = []
+    gone = ""
     corpus_key: str | None = None
     corpus_name: Update | Unchanged = UNCHANGED
     corpus_id = location.corpus or (page.corpora.sample().id if location.whole else "")
@@ -78,7 +81,10 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
             corpus_key = page.corpora.open(owner, corpus_id)
             corpus_name = props(choices=page.corpora.choices(owner), value=corpus_id)
         except StudioError as error:
-            missing.append(to_sentence(error.message))
+            if corpus_id.startswith(FILE) and not page.corpora.is_stored(owner, corpus_id):
+                gone = _describe_gone(location.named)
+            else:
+                missing.append(to_sentence(error.message))
     key = header.corpus if corpus_key is None else corpus_key
     wanted = location.model or _default_model(page, key, header, location.whole)
     named = [name for name in dict.fromkeys((location.model, location.before, location.after)) if name]
@@ -97,12 +103,18 @@ def open_location(page: Page, titles: Mapping[str, str], selection: Selection, h
         notify_warning(join(" ", missing), duration=10, title="Parts of this link no longer exist")
     return LocationView(
         location=location,
-        address=current_location(page, key, model, header.saved_model, language) | {"visit": location.visit},
+        address=current_location(page, key, model, header.saved_model, language) | {"visit": location.visit, "gone": gone},
         tabs=gr.Tabs(selected=titles[location.tab]) if location.tab in titles and not location.seen else UNCHANGED,
         model=update,
         corpus=UNCHANGED if corpus_key is None else corpus_key,
         corpus_name=corpus_name,
     )
+
+
+def _describe_gone(name: str) -> str:
+    if not name:
+        return "The data that was selected here is gone: its file was deleted, or belongs to another user."
+    return _("The data “{=name}” is gone: its file was deleted, or belongs to another user.", name=name[:80])
 
 
 def _default_model(page: Page, corpus: str | None, header: Header, whole: bool) -> str:

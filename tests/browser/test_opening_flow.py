@@ -108,3 +108,29 @@ def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     app.ready()
     assert "corpus" not in app.address
     app.forgive_interrupted_requests()
+
+
+def test_deleted_data_is_named_and_other_data_is_offered(app: App, open_app: Callable[..., App]) -> None:
+    page = app.page
+    app.search.open()
+    app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
+    app.expect_address(tab="search")
+    other = open_app(f"?corpus={app.address['corpus']}", locale="en-US")
+    expect(other.corpus_name).to_have_value("mine.csv")
+    other.settle()
+    other.remove_data()
+    page.goto(app.url)
+    app.ready()
+    note = page.locator(".sb-gone")
+    expect(note).to_contain_text("The data “mine.csv” is gone")
+    expect(page.locator(".sb-continued:not(.sb-gone)")).to_have_count(0)
+    assert "corpus" not in app.address and app.address["tab"] == "search"
+    note.get_by_role("button", name="Choose data").click()
+    page.get_by_role("option", name="Support requests").first.click()
+    note.get_by_role("button", name="Add data").click()
+    expect(page.locator("#add-data")).to_be_visible()
+    page.keyboard.press("Escape")
+    app.choose_corpus("Everyday questions")
+    expect(note).to_have_count(0)
+    app.forgive_interrupted_requests()
+    other.forgive_interrupted_requests()

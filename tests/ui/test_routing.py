@@ -56,7 +56,7 @@ def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page:
     sent = {"tab": "map", "corpus": "file:0123456789ab", "model": "run-0000000000"}
     found = go(page, sent, model=page.studio.settings.default_model)
     assert found.tabs.selected == "Map" and found.model is UNCHANGED and found.corpus is UNCHANGED
-    assert "run-0000000000" in toasts[0] and "no longer stored here" in toasts[0]
+    assert "run-0000000000" in toasts[0] and len(toasts) == 1 and "is gone" in found.address["gone"]
     assert found.address["address"] == {"model": "", "corpus": ""}
 
 
@@ -90,8 +90,7 @@ def test_strangers_do_not_open_each_others_files(studio: Any, corpus_file: Path,
     corpus = shared.corpora.get(corpora.open_file(shared, str(corpus_file), mine))
     assert corpus.id in dict(map(reversed, shared.corpora.choices(mine)))  # type: ignore[arg-type]
     assert corpus.id not in dict(map(reversed, shared.corpora.choices(theirs)))  # type: ignore[arg-type]
-    go(shared, {"corpus": corpus.id}, owner=theirs)
-    assert "another user" in toasts[0]
+    assert "another user" in go(shared, {"corpus": corpus.id}, owner=theirs).address["gone"] and not toasts
 
 
 def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: Page, corpus_file: Path, toasts: list[str]) -> None:
@@ -103,8 +102,9 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: P
     assert toasts == ["Your file was deleted here."]
     with pytest.raises(StudioError, match="was removed, as you asked"):
         page.corpora.get(key)
-    go(page, {"corpus": chosen.id})
-    assert "no longer stored here" in toasts[1]
+    found = go(page, {"corpus": chosen.id, "named": "Café <b>.csv"})
+    assert found.address["gone"].startswith("The data “Café <b>.csv” is gone") and len(toasts) == 1
+    assert found.corpus is UNCHANGED and found.address["address"]["corpus"] == ""
 
 
 def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page) -> None:
