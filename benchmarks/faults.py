@@ -43,8 +43,8 @@ ROOT = Path(__file__).parents[1]
 _FORKS = multiprocessing.get_context("forkserver")
 Child = BaseProcess
 _NEW_PROCESS_IDS, _DIE_WITH_PARENT = 0x20000000, 1
-STEPS = quick(judge="split", epochs=6, checkpoint_every=5, evaluations_per_epoch=1)
-LONG = quick(judge="split", epochs=400, checkpoint_every=5, evaluations_per_epoch=1)
+STEPS = quick(evaluation="split", epochs=6, checkpoint_every=5, evaluations_per_epoch=1)
+LONG = quick(evaluation="split", epochs=400, checkpoint_every=5, evaluations_per_epoch=1)
 
 
 @dataclass

@@ -146,7 +146,7 @@ def test_mcp_clients_find_every_verb_and_call_it_with_data_of_their_own(url: str
     texts = "text,topic\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(sentences(20)))
     pairs = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8")
     encoded = f"data:text/csv;base64,{base64.b64encode(texts.encode()).decode()}"
-    settings = json.dumps({"epochs": 0.2, "batch_size": 8, "judge": "split"})
+    settings = json.dumps({"epochs": 0.2, "batch_size": 8, "evaluation": "split"})
     path = tmp_path / "texts.csv"
     path.write_text(texts, encoding="utf-8")
     calls: list[tuple[str, dict[str, Any]]] = [

@@ -65,7 +65,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
     try:
         wait_until(listens, 120)
         client = Client(f"http://127.0.0.1:{port}", verbose=False, ssl_verify=False)
-        settings = '{"epochs": 900, "batch_size": 8, "loss": "cosine", "judge": "split"}'
+        settings = '{"epochs": 900, "batch_size": 8, "loss": "cosine", "evaluation": "split"}'
         run = client.predict(handle_file(write_pairs(tmp_path / "pairs.csv")), "auto", "full", settings, "", "x", api_name="/train")
         wait_until(lambda: client.predict(run["id"], 0, api_name="/run")["run"]["step"] >= 5, 60)
         assert list(sent.glob("sbert-studio-sent-*/*/pairs.csv"))  # in a folder of this page's own

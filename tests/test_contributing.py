@@ -68,7 +68,7 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         assert run(["evaluate", "--help"]) == 0
     told["help"] = help_page.getvalue()
     with Studio(Settings(home=home, device="cpu", default_model=str(model)), allow_folders=True) as studio:
-        quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "judge": "split"}
+        quick = {"epochs": 1, "batch_size": 8, "precision": "float32", "evaluation": "split"}
         request = TrainRequest(pairs, overrides=quick | {"loss": "huber", "delta": 0.1})
         done = studio.fine_tune.train(request)
         told["loss"] = [done.status, done.spec["loss_params"]]

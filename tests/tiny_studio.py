@@ -117,7 +117,7 @@ def write_doubtful(path: Path, rows: int = 80, seed: int = 0) -> Path:
 
 def quick(**values: object) -> dict[str, object]:
     """Overrides for a training of a moment, judged by one part of the rows."""
-    usual = {"loss": "cosine", "epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32", "judge": "split"}
+    usual = {"loss": "cosine", "epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "precision": "float32", "evaluation": "split"}
     return {**usual, **values}
 
 

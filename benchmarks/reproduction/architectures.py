@@ -10,7 +10,7 @@ TIMED = 1_000
 """Candidates that a query is scored against when its time is taken."""
 _NLI = Sets("", "nli-candidates.csv", task="triplets", folder="WORK")
 _STSB = "--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
-_RANK = "--set judge=split --epochs 1 --lr 2e-5 --set blend=no --set soup=1 --set accept_alarm=both --seed SEED --out OUT"
+_RANK = "--set evaluation=split --epochs 1 --lr 2e-5 --set blend=no --set soup=1 --set accept_alarm=both --seed SEED --out OUT"
 _POLY, _CROSS = "--set architecture=poly --set codes=16", "--set architecture=cross --set head=linear"
 _UNREPORTED = "the paper has no scored pairs"
 _NEW_HEAD = "its head begins at random, the vectors of the two others as they are"

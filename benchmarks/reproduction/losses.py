@@ -29,7 +29,7 @@ _CHINESE = {
 def _binary() -> tuple[Row, ...]:
     rows = []
     for name, (title, loss, options) in _OBJECTIVES.items():
-        command = f"train DATA/mrpc/train.csv --loss {loss} {options}--set judge=split {_HOW}"
+        command = f"train DATA/mrpc/train.csv --loss {loss} {options}--set evaluation=split {_HOW}"
         why = "MRPC, English, stands in for the article's four Chinese sets, and MiniLM for BERT base"
         rows.append(Row(f"mrpc-{name}", f"MRPC, {title}", BINARY, (command,), why=why, sets=MRPC, seeds=SEEDS, minutes=4, network=_NETWORK))
     return (Row("mrpc-untuned", "MRPC, MiniLM, untuned", BINARY, model="all-MiniLM-L6-v2", sets=MRPC, minutes=0.5, network=_NETWORK), *rows)
@@ -87,7 +87,7 @@ _COSENT = (*_binary(), *_graded(), *_chinese())
 CONTRASTIVE, SIMCSE = "contrastive", "simcse"
 _STSB = "--epochs 1 --batch-size 16 --lr 2e-5 --set blend=no --set soup=1"
 _MRPC = (
-    "train DATA/mrpc/train.csv --loss {options} --set judge=split --epochs 1 --batch-size 32 --lr 2e-5 --set blend=no --set soup=1 "
+    "train DATA/mrpc/train.csv --loss {options} --set evaluation=split --epochs 1 --batch-size 32 --lr 2e-5 --set blend=no --set soup=1 "
     "--set accept_alarm=both --seed SEED --out OUT"
 )
 _SMALL = "1 epoch of a smaller model that was tuned for sentences before; the paper tunes BERT base"
@@ -131,7 +131,7 @@ def _simcse(name: str, title: str, file: str, options: str, paper: float, why: s
 
 
 _UNSUPERVISED = "--loss simcse --epochs 1 --lr 3e-5"
-_SUPERVISED = "--loss simcse_supervised --set judge=split --epochs 1 --lr 5e-5"
+_SUPERVISED = "--loss simcse_supervised --set evaluation=split --epochs 1 --lr 5e-5"
 _BEFORE = "MiniLM has learned from a billion pairs before, the paper's BERT from none: ours begins above where the paper ends"
 _SIMCSE = (
     Row(

@@ -5,7 +5,7 @@ from gradio_client import Client, handle_file
 
 studio = Client("http://127.0.0.1:7860")
 pairs = handle_file("assets/samples/scored_pairs.csv")
-run = studio.predict(file=pairs, settings=json.dumps({"epochs": 1, "judge": "split"}), api_name="/train")
+run = studio.predict(file=pairs, settings=json.dumps({"epochs": 1, "evaluation": "split"}), api_name="/train")
 after = 0
 while True:
     seen = studio.predict(run["id"], after, api_name="/run")

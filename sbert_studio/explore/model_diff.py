@@ -44,15 +44,15 @@ class ConfusionChange:
 
     Attributes:
         before, after: number of such texts.
-        mended: rows no longer confused.
-        broken: rows newly confused.
+        resolved: rows no longer confused.
+        introduced: rows newly confused.
     """
 
     categories: tuple[str, str]
     before: int
     after: int
-    mended: tuple[int, ...]
-    broken: tuple[int, ...]
+    resolved: tuple[int, ...]
+    introduced: tuple[int, ...]
 
 
 def compare_confusions(truth: np.ndarray, before: np.ndarray, after: np.ndarray, names: Sequence[str]) -> list[ConfusionChange]:

@@ -240,7 +240,7 @@ class PairScan:
         pairs = cells.shape[0] * (cells.shape[0] - 1) // 2 if same else cells.numel()
         floor = self.best.floor
         if not self.best.full and pairs > self.best.count:
-            floor = products.surely(float(torch.topk(cells.view(-1), self.best.count, sorted=False).values.min()))
+            floor = products.lower_bound(float(torch.topk(cells.view(-1), self.best.count, sorted=False).values.min()))
         least = products.least(floor) if np.isfinite(floor) else lowest
         rows = (cells.amax(1) >= least).nonzero()[:, 0]
         if not len(rows):

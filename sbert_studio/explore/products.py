@@ -74,7 +74,7 @@ class Float32Products:
         """Return the minimum cell value of a pair whose product is at least ``product``."""
         return product - self._margin
 
-    def surely(self, cell: float) -> float:
+    def lower_bound(self, cell: float) -> float:
         """Return a lower bound of the product of a pair with this cell value."""
         return cell - self._margin
 
@@ -126,7 +126,7 @@ class Int8Products:
         """Return the minimum cell value of a pair whose product is at least ``product``."""
         return math.floor((product - self._error) / (self._s * self._t))
 
-    def surely(self, cell: float) -> float:
+    def lower_bound(self, cell: float) -> float:
         """Return a lower bound of the product of a pair with this cell value."""
         return cell * self._s * self._t - self._error
 

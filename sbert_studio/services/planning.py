@@ -273,7 +273,7 @@ def _plan_file(path: Path | str | Table, table: Table, overrides: SchemaOverride
 
 def _uses_own_dev(settings: Mapping[str, Any]) -> bool:
     """Return False if the run is evaluated on anything other than the validation rows of its file."""
-    return settings.get("judge") != "folds" and not any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
+    return settings.get("evaluation") != "folds" and not any(int(settings.get(name) or 1) > 1 for name in ("folds", "seeds"))
 
 
 def _describe_split(diagnosis: Diagnosis, *, uses_dev: bool) -> str:

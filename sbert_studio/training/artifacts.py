@@ -50,10 +50,10 @@ def write_artifacts(parts: TrainingParts, state: TrainingState, base: str) -> No
         base: id or folder of the base model.
     """
     write_model(parts.spec, parts.encoder, parts.folder, base, state.before, state.after, state.step)
-    if parts.judge is not None:
-        _write_rows(parts.judge.dev, parts.folder / HELD_OUT)
-        if parts.judge.known is not None:
-            _write_rows(parts.judge.known, parts.folder / REFERENCE)
+    if parts.evaluator is not None:
+        _write_rows(parts.evaluator.dev, parts.folder / HELD_OUT)
+        if parts.evaluator.known is not None:
+            _write_rows(parts.evaluator.known, parts.folder / REFERENCE)
 
 
 def write_model(

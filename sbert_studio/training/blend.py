@@ -214,7 +214,7 @@ def choose_blend(
     if assignment.verdict is not None:
         before, after = assignment.verdict
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
-    evaluator, general = parts.judge, parts.general
+    evaluator, general = parts.evaluator, parts.general
     if evaluator is None or not state.after:
         if general is not None:
             found = general(parts.encoder)["score"]
@@ -261,19 +261,19 @@ def choose_blend(
 
 def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
     """Evaluate the blends of an evaluation-only member, and record scores and largest errors."""
-    if parts.judge is None or parts.marks is None:
+    if parts.evaluator is None or parts.marks is None:
         return
     for strength in MARKS[-1:] if blend_obstacle(parts.spec) else MARKS:
         blend.apply(strength)
         if 0 < strength < 1:
-            parts.marks.add(f"strength-{strength}", parts.judge(parts.encoder), parts.judge.resampled)
+            parts.marks.add(f"strength-{strength}", parts.evaluator(parts.encoder), parts.evaluator.resampled)
         save_mistakes(parts, strength, mistakes_file(strength))
 
 
 def save_mistakes(parts: TrainingParts, strength: float, name: str = MISTAKES) -> None:
     """Write the largest errors of the current model on the held-out rows."""
-    if parts.judge is not None and parts.processes.main:
-        write_json(parts.folder / name, find_mistakes(parts.encoder, parts.judge.dev, parts.judge.known, strength))
+    if parts.evaluator is not None and parts.processes.main:
+        write_json(parts.folder / name, find_mistakes(parts.encoder, parts.evaluator.dev, parts.evaluator.known, strength))
 
 
 def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -> dict[str, Any]:

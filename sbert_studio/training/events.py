@@ -218,13 +218,13 @@ def from_json(values: Mapping[str, Any]) -> Event:
     return kind(**given)
 
 
-FORMER_NAMES = {"loss": "objective", "loss_params": "objective_params"}
-"""Setting names of the first version, which remain part of a run's identity."""
+FORMER_NAMES = {"loss": "objective", "loss_params": "objective_params", "evaluation": "judge"}
+"""Setting names of earlier versions, which remain part of a run's identity."""
 _CURRENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}
 
 
 def rename_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings under their current names; earlier versions called the loss ``objective``."""
+    """Return settings under their current names; such as ``loss``, which earlier versions called ``objective``."""
     found = {_CURRENT_NAMES.get(name, name): value for name, value in values.items()}
     return {**found, "first": rename_settings(found["first"])} if isinstance(found.get("first"), Mapping) else found
 

@@ -74,7 +74,7 @@ class TrainingLoop:
         self.candidates = Candidates()
         self._known, self._marks_to_come = untuned, marks_to_come
         self._evaluation_seconds: list[float] = []
-        self._parts, self._schedule, self._evaluator, self._processes = parts, schedule, parts.judge, parts.processes
+        self._parts, self._schedule, self._evaluator, self._processes = parts, schedule, parts.evaluator, parts.processes
         self._steps = GradientSteps(parts, precision, state.micro_batch)
         self._learning, self._fixed = parts.trainable(), trained_ids(parts.encoder)
         self._optimiser, self._soup = parts.create_optimizer(schedule.ends), ModelSoup(parts.named(), schedule.ends)

@@ -108,11 +108,11 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
     Raises:
         StudioError: folds were requested but are impossible.
     """
-    asked = spec.judge == "folds"
-    if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.judge == "split" or not spec.dev_fraction:
+    asked = spec.evaluation == "folds"
+    if dev is not None or spec.folds or spec.seeds > 1 or spec.first or spec.evaluation == "split" or not spec.dev_fraction:
         if asked:
             raise StudioError(
-                "judge=folds cannot be combined with a held-out file, a first stage, several seeds, folds or a held-out share of 0",
+                "evaluation=folds cannot be combined with a held-out file, a first stage, several seeds, folds or a held-out share of 0",
                 "omit one of the two",
             )
         return []
@@ -121,7 +121,7 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
         return []
     try:
         if examples.kind not in SCORED_KINDS:
-            raise StudioError(hold_out(spec, examples, None)[2], "omit judge=folds")
+            raise StudioError(hold_out(spec, examples, None)[2], "omit evaluation=folds")
         found = _separable_folds(spec, examples)
     except StudioError:
         if asked:
@@ -136,7 +136,7 @@ def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
     for least in (2, 1):
         for number in range(usual, 1, -1):
             try:
-                found = plan_members(spec.replace(folds=number, judge="auto"), examples, None)
+                found = plan_members(spec.replace(folds=number, evaluation="auto"), examples, None)
             except StudioError as error:  # there are fewer groups of rows without shared texts
                 refused = error
                 continue
@@ -147,7 +147,7 @@ def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
     if refused is not None and not found:
         raise refused
     raise StudioError(
-        "one label is so rare that no two folds can contain rows of both labels", "add rows with that label, or choose judge=split"
+        "one label is so rare that no two folds can contain rows of both labels", "add rows with that label, or choose evaluation=split"
     )
 
 

@@ -127,7 +127,7 @@ class TrainSpec(BaseModel):
     stratify: str = setting(
         "auto", "Keep class proportions on both sides of a split; auto does so for labels.", choices=("auto", "yes", "no")
     )
-    judge: str = setting(
+    evaluation: str = setting(
         "auto",
         "Evaluate on one held-out part (split), or on every row once by cross-validation, after which the model "
         "is trained on all rows (folds). auto uses folds below 1,000 rows, or 2,500 texts with a category.",

@@ -87,7 +87,7 @@ class TrainingParts:
     Attributes:
         encoder, loss_fn: model and loss in training mode, from :func:`~sbert_studio.training.prepare.prepare`.
         rows: training rows.
-        judge: evaluator of the held-out rows; without one, the last weights are kept.
+        evaluator: evaluator of the held-out rows; without one, the last weights are kept.
         general: probe of general quality.
         marks: evaluation log of an evaluation-only member.
         pins: tracked examples.
@@ -100,7 +100,7 @@ class TrainingParts:
     encoder: Trainable
     loss_fn: Loss
     rows: TrainingRows
-    judge: Evaluator | None
+    evaluator: Evaluator | None
     processes: Processes
     folder: Path
     emit: Callable[[Event], None]

@@ -40,7 +40,19 @@ if TYPE_CHECKING:
 _OUTCOME = "outcome.json"
 _IGNORED = ("checkpoint_every", "accept_alarm")
 _LATER_SETTINGS = (
-    *("accept_alarm", "judge", "blend", "recurrent", "hidden", "bidirectional", "learn_words", "activation", "codes", "soup", "prompt"),
+    *(
+        "accept_alarm",
+        "evaluation",
+        "blend",
+        "recurrent",
+        "hidden",
+        "bidirectional",
+        "learn_words",
+        "activation",
+        "codes",
+        "soup",
+        "prompt",
+    ),
 )
 
 
@@ -242,8 +254,8 @@ def _finish(
             loop.restore_best()
         loop.release()
         parts.encoder.eval()
-        if parts.judge is not None or parts.general is not None:
-            blends = not blend_obstacle(parts.spec) and (parts.judge is not None or assignment.verdict is not None)
+        if parts.evaluator is not None or parts.general is not None:
+            blends = not blend_obstacle(parts.spec) and (parts.evaluator is not None or assignment.verdict is not None)
             parts.emit_event(
                 Phase("evaluating the trained model and its blends with the base model" if blends else "evaluating the trained model")
             )

@@ -163,7 +163,7 @@ def test_triplets_are_judged_by_the_share_whose_positive_is_above_every_negative
     how = {"siamese": "train.csv --loss triplet", "poly": "train.csv --loss in_batch"}
     how["cross"] = "pairs.csv --loss binary_cross_entropy"
     command = (
-        f"train WORK/{how[architecture]} --model {tiny_model} --set architecture={architecture} --set judge=split --epochs 1 "
+        f"train WORK/{how[architecture]} --model {tiny_model} --set architecture={architecture} --set evaluation=split --epochs 1 "
         "--set blend=no --set accept_alarm=both --seed SEED --out OUT"
     )
     row = Row("small", "Small", "triplets", (command,), sets=Sets("", "test.csv", task="triplets", folder="WORK"), seeds=(1,))

@@ -111,4 +111,4 @@ def test_confusion_that_went_away_stands_first_and_names_its_texts() -> None:
     after = np.array([0, 1, 0, 1, 1, 2, 2, 1])
     found = compare_confusions(truth, before, after, ["card", "loan", "rain"])
     assert [(one.categories, one.before, one.after) for one in found] == [(("card", "loan"), 3, 1), (("loan", "rain"), 0, 2)]
-    assert (found[0].mended, found[0].broken) == ((0, 3), ()) and found[1].broken == (5, 7)
+    assert (found[0].resolved, found[0].introduced) == ((0, 3), ()) and found[1].introduced == (5, 7)

@@ -122,7 +122,7 @@ def test_eight_bits_lose_no_more_than_they_say(of_eight_bits: None) -> None:
     eight = Int8Products(rows, others, 1e-3)
     cells = eight.of(slice(0, 200), slice(0, 200)).numpy()
     for product, cell in zip(exact.ravel().tolist(), cells.ravel().tolist(), strict=True):
-        assert eight.surely(cell) <= product and cell >= eight.least(product)
+        assert eight.lower_bound(cell) <= product and cell >= eight.least(product)
     spread = np.abs(exact - cells * eight._s * eight._t).max()
     assert 0 < spread < eight._error < 20 * spread
 

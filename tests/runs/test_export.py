@@ -122,7 +122,7 @@ def test_verify_measures_the_reported_score_again_with_sentence_transformers_alo
 
 @pytest.mark.usefixtures("two_folds")
 def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Studio, tmp_path: Path) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(judge="folds")))
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv", 40), overrides=quick(evaluation="folds")))
     account = studio.fine_tune.get_row_reports(run.id)["data"]
     assert run.after["folds"] == 2 and (account.used, account.held_out, account.in_turn) == (40, 0, True)
     words = account.describe("used for training")

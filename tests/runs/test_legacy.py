@@ -137,7 +137,9 @@ def test_a_trained_run_of_version_1_opens_in_a_moved_home(studio: Studio, tmp_pa
         db.executescript(SCHEMA)
         values = dict(run) | {name: json.dumps(dict(run)[name]) for name in ("before", "after")}
         values["objective"] = values.pop("loss")
-        values["spec"] = json.dumps({{"loss": "objective"}.get(name, name): value for name, value in run.spec.items()})
+        values["spec"] = json.dumps(
+            {{"loss": "objective", "evaluation": "judge"}.get(name, name): value for name, value in run.spec.items()}
+        )
         insert(db, "runs", rowid=values.pop("number"), **{**values, "model_path": str(run.model_path)})
         for number, event in events:
             insert(db, "events", run=run.id, seq=number, time=event.pop("time"), body=json.dumps(event))

@@ -59,7 +59,9 @@ def weights(run: Run) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("two_folds")
-@pytest.mark.parametrize(("steps", "more"), [(4, {"epochs": 2}), (4, {"seeds": 2}), (4, {"judge": "folds"})], ids=["one", "seeds", "folds"])
+@pytest.mark.parametrize(
+    ("steps", "more"), [(4, {"epochs": 2}), (4, {"seeds": 2}), (4, {"evaluation": "folds"})], ids=["one", "seeds", "folds"]
+)
 def test_a_training_in_slices_ends_in_the_same_bits(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch, steps: int, more: dict[str, Any]
 ) -> None:

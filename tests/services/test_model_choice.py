@@ -128,7 +128,7 @@ def test_a_training_without_a_model_begins_from_the_one_for_its_language(called:
     found, err = called("train", pairs, "--plan", "--as-read")
     assert found["spec"]["model"] == other
     assert any(reason.startswith(f"Model {other}: most texts look like Chinese") for reason in found["reasons"])
-    quick = ["--loss", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "judge=split", "--as-read"]
+    quick = ["--loss", "cosine", "--epochs", 1, "--batch-size", 8, "--set", "evaluation=split", "--as-read"]
     found, err = called("train", pairs, *quick)
     assert found["base"] == other and f"using {other}; use --model {tiny_model}" in err
     found, err = called("train", pairs, *quick, "--model", tiny_model)

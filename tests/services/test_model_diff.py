@@ -118,7 +118,7 @@ def test_a_blank_is_no_category_and_capitals_make_no_new_text(studio: Studio, ru
     found = studio.model_diff.compare(half, base, run, column="topic").categories
     assert found is not None and found.texts <= 30
     assert all(name.strip() for one in found.confused for name in one.categories)
-    told = {row for one in found.confused for row in (*one.mended, *one.broken)}
+    told = {row for one in found.confused for row in (*one.resolved, *one.introduced)}
     assert all(row % 2 for row in told)
     none = replace(corpus, fields={"topic": ("",) * len(corpus)})
     assert studio.model_diff.compare(none, base, run, column="topic").categories is None

@@ -109,7 +109,7 @@ def test_a_run_keeps_those_of_the_model_that_it_leaves(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_in_folds_they_are_those_of_models_that_had_not_seen_the_row(tmp_path: Path) -> None:
-    spec, examples = small_spec(judge="folds", epochs=0.5), scored_pairs(40)
+    spec, examples = small_spec(evaluation="folds", epochs=0.5), scored_pairs(40)
     outcome = run_trials(spec, examples, Told(), never, load=load, folder=tmp_path)
     found = read_mistakes(tmp_path / MISTAKES)
     assert found is not None and found["rows"] == len(examples) and found["strength"] == outcome.after["strength"]

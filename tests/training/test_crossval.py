@@ -149,13 +149,13 @@ def test_a_rehearsal_counts_the_steps_of_the_folds_and_of_the_training_on_all_ro
 @pytest.mark.slow
 def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:
     told, spec = Told(), small_spec(epochs=0.2)
-    run(spec.replace(judge="split"), tmp_path / "split", told)
+    run(spec.replace(evaluation="split"), tmp_path / "split", told)
     run(spec, tmp_path / "dev", told, dev=scored_pairs(30, seed=7))
     shared = replace(scored_pairs(64), texts=(tuple(["cat dog"] * 60 + list(scored_pairs(64).texts[0][60:])), scored_pairs(64).texts[1]))
     run(spec, tmp_path / "shared", told, examples=shared)
     assert told.of(Part) == []
     with pytest.raises(StudioError, match="cannot be combined with"):
-        run(small_spec(judge="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
+        run(small_spec(evaluation="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
 
 
 def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
@@ -237,7 +237,8 @@ def test_strength_is_set_without_training(tmp_path: Path, method: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("more", "rows"), [({}, scored_pairs(120)), ({"judge": "split"}, scored_pairs(120)), ({"judge": "split"}, labelled_pairs(120))]
+    ("more", "rows"),
+    [({}, scored_pairs(120)), ({"evaluation": "split"}, scored_pairs(120)), ({"evaluation": "split"}, labelled_pairs(120))],
 )
 def test_rows_that_say_the_opposite_are_asked_about_before_the_first_step(tmp_path: Path, more: dict[str, Any], rows: Examples) -> None:
     told, spec = Told(), small_spec(**more, epochs=0.2, loss="cosent", dev_fraction=0.4)
@@ -299,7 +300,7 @@ def test_a_model_that_forgets_while_it_gains_is_asked_about(tmp_path: Path, prob
     pairs = scored_pairs(120)
     has = [[WORDS[0] in text.split() or WORDS[1] in text.split() for text in column] for column in pairs.texts]
     odd = replace(pairs, targets=np.array([float(a != b) for a, b in zip(*has, strict=True)], np.float32))
-    spec = small_spec(epochs=6, learning_rate=6e-3, loss="cosine", accept_alarm="below_chance", judge="split")
+    spec = small_spec(epochs=6, learning_rate=6e-3, loss="cosine", accept_alarm="below_chance", evaluation="split")
     told = Told()
     outcome = run(spec, tmp_path / "run", told, examples=odd)
     assert outcome.status == "asks"
@@ -345,8 +346,9 @@ def test_runs_of_the_first_version_keep_their_identity() -> None:
     examples = scored_pairs(8)
     spec = small_spec(checkpoint_every=3)
     assert run_identity(spec, examples) == run_identity(spec.replace(accept_alarm="both", checkpoint_every=0), examples)
-    assert run_identity(spec, examples) != run_identity(spec.replace(judge="folds"), examples)
+    assert run_identity(spec, examples) != run_identity(spec.replace(evaluation="folds"), examples)
     assert run_identity(small_spec(), examples) == "8a81314f807cf4d222e7bf3fa2b79c85"
+    assert run_identity(small_spec(evaluation="folds"), examples) == "237f70e60adc3fd8c51ecaec535c02ee"
     staged = small_spec(first=small_spec(epochs=1).to_json())
     assert run_identity(staged, examples) == "db4ce39fd98dbcdcf783f0fa484d49ae"
     assert run_identity(staged, examples) != run_identity(small_spec(first=small_spec(epochs=1, activation="tanh").to_json()), examples)
@@ -415,7 +417,7 @@ def test_folds_are_as_many_as_the_groups_allow() -> None:
 
 def test_folds_that_were_asked_for_and_cannot_be_had_are_refused() -> None:
     with pytest.raises(StudioError):
-        plan_folds(small_spec(judge="folds"), scored_pairs(3), None)
+        plan_folds(small_spec(evaluation="folds"), scored_pairs(3), None)
 
 
 RARE = small_spec(epochs=0.5, loss="cosent", accept_alarm="both")
@@ -462,9 +464,9 @@ def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
         left[place] = "cat dog cat"
     shared = replace(examples, texts=(tuple(left), tuple(right)))
     assert plan_folds(small_spec(), shared, None) == []
-    if hold_out(small_spec(judge="folds"), shared, None)[1] is not None:
+    if hold_out(small_spec(evaluation="folds"), shared, None)[1] is not None:
         with pytest.raises(StudioError, match="so rare"):
-            plan_folds(small_spec(judge="folds"), shared, None)
+            plan_folds(small_spec(evaluation="folds"), shared, None)
 
 
 @pytest.mark.slow
@@ -483,7 +485,7 @@ def test_a_run_that_nothing_can_judge_says_so_instead_of_a_score_of_nothing(tmp_
 @pytest.mark.slow
 def test_few_rows_of_a_label_are_told_of_and_make_no_gain_sure(tmp_path: Path) -> None:
     told = Told()
-    outcome = run(RARE.replace(epochs=1, judge="split"), tmp_path, told, examples=rare(60, 6))
+    outcome = run(RARE.replace(epochs=1, evaluation="split"), tmp_path, told, examples=rare(60, 6))
     assert told.notices("only 1 of the 6 held-out rows is labelled “yes”")
     assert 0 < outcome.before["score"] <= 1 and "gain_interval" not in outcome.before
     if outcome.after["strength"]:
@@ -546,7 +548,7 @@ def test_the_fewest_rows_that_are_judged_in_folds_get_a_verdict(tmp_path: Path) 
 @pytest.mark.slow
 def test_a_handful_of_held_out_rows_is_said_to_tell_nothing(tmp_path: Path) -> None:
     told = Told()
-    after = run(small_spec(epochs=1, judge="split", blend=False), tmp_path / "split", told, examples=scored_pairs(30)).after
+    after = run(small_spec(epochs=1, evaluation="split", blend=False), tmp_path / "split", told, examples=scored_pairs(30)).after
     assert told.notices("3 held-out rows: too few") and "gain_interval" not in after
     more = Told()
     run(small_spec(epochs=0.5), tmp_path / "dev", more, examples=scored_pairs(30), dev=scored_pairs(40, 5))

@@ -53,8 +53,9 @@ def test_a_spec_survives_json() -> None:
 
 
 def test_the_names_of_earlier_versions_are_read() -> None:
-    old = {"objective": "cosine", "objective_params": {"scale": 2.0}, "first": {"objective": "softmax"}}
+    old = {"objective": "cosine", "objective_params": {"scale": 2.0}, "judge": "split", "first": {"objective": "softmax", "judge": "folds"}}
     spec = TrainSpec.from_json(old)
+    assert (spec.evaluation, spec.first["evaluation"]) == ("split", "folds")
     assert (spec.loss, spec.loss_params, spec.first["loss"]) == ("cosine", {"scale": 2.0}, "softmax")
     values = to_json(EVENTS[0])
     values["objective"] = values.pop("loss")
@@ -130,7 +131,7 @@ def test_weights_are_the_same_to_the_bit_with_and_without_pins(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_in_folds_each_training_tells_and_the_model_is_the_same(tmp_path: Path) -> None:
-    spec, told, files = small_spec(judge="folds", epochs=1), Told(), []
+    spec, told, files = small_spec(evaluation="folds", epochs=1), Told(), []
     for name, pins in (("with", PINS), ("without", None)):
         outcome = run_trials(spec, scored_pairs(24), told, never, load=load, folder=tmp_path / name, notes=RunNotes(pins=pins))
         files.append((outcome.model / "model.safetensors").read_bytes())

@@ -188,7 +188,7 @@ def test_a_batch_without_room_for_two_categories_says_what_to_set(batch_size: in
     with pytest.raises(StudioError, match="too small for two texts") as caught:
         advise(examples, info=MINILM, overrides={"batch_size": batch_size})
     assert "4 or more" in caught.value.hint
-    spec = small_spec(loss="supcon", batch_size=batch_size, judge="split")
+    spec = small_spec(loss="supcon", batch_size=batch_size, evaluation="split")
     with pytest.raises(StudioError, match="too small for two texts"):
         train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path)
     assert advise(labelled_texts(20).take(np.arange(3)), info=MINILM).spec.batch_size == 4

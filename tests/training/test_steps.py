@@ -96,7 +96,7 @@ def test_biases_and_normalisations_do_not_decay() -> None:
 
 
 def test_a_rehearsal_reckons_time_and_memory() -> None:
-    estimate = estimate_run(small_spec(epochs=3, judge="split"), scored_pairs(100), encoder=tiny_encoder())
+    estimate = estimate_run(small_spec(epochs=3, evaluation="split"), scored_pairs(100), encoder=tiny_encoder())
     assert estimate.steps in range(33, 37)
     assert estimate.seconds > 0
     assert estimate.peak_bytes > 10_000_000
@@ -112,7 +112,7 @@ def test_a_rehearsal_takes_batches_as_the_run_makes_them(objective: str, mixed: 
         return backward(steps, batch, step)
 
     monkeypatch.setattr(GradientSteps, "backward", noted)
-    estimate_run(small_spec(loss=objective, judge="split"), examples, encoder=encoder)
+    estimate_run(small_spec(loss=objective, evaluation="split"), examples, encoder=encoder)
     assert (np.mean(tried[1:]) > 2) == mixed
 
 

@@ -228,7 +228,7 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
     [
         (small_spec(epochs=1, folds=2, seeds=2), scored_pairs(32), {}),
         (small_spec(epochs=1, first=small_spec(epochs=1, loss="in_batch").to_json()), scored_pairs(32), {"first": positive_pairs(24)}),
-        (small_spec(epochs=1, loss="supcon", judge="folds"), labelled_texts(40), {}),
+        (small_spec(epochs=1, loss="supcon", evaluation="folds"), labelled_texts(40), {}),
     ],
 )
 def test_the_bar_is_that_of_the_whole_run_and_never_falls_back(tmp_path: Path, spec: TrainSpec, examples: Examples, more: Any) -> None:
