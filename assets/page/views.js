@@ -78,7 +78,7 @@
   window.SB.takeaway = takeaway;
 
   const span = (cell) => (cell ? `${number(cell[0])} – ${number(cell[2])}` : "");
-  const inFile = { texts: (cell) => cell.join(" | "), interval: span };
+  const inFile = { texts: (cell) => cell.join(" | "), interval: span, speed: (cell) => cell && cell[1] };
   const cells = {
     marked: (cell) => el("span", { class: "sb-text", translate: "no" }, cell.map((part, place) => (place % 2 ? el("mark", {}, part) : part))),
     text: (cell, column) => el("span", { class: "sb-text", translate: column.ours ? null : "no" }, String(cell ?? "")),
@@ -88,8 +88,13 @@
     number: (cell, column) => (typeof cell === "number" ? number(cell, column.digits ?? 3) : String(cell ?? "–")),
     count: (cell) => (typeof cell === "number" ? grouped(cell) : String(cell ?? "–")),
     badge: (cell) => (cell ? el("span", { class: `sb-badge sb-${String(cell).replace(/[^a-z]/g, "")}` }, String(cell)) : ""),
-    change: (cell) => (typeof cell === "number" ? (cell > 0 ? "+" : "") + number(cell, 4).replace("-", "−") : ""),
-    delta: (cell) => (typeof cell === "number" ? el("span", { class: cell > 0 ? "sb-up" : cell < 0 ? "sb-down" : "sb-dim" }, (cell > 0 ? "+" : "") + number(cell, 4).replace("-", "−")) : ""),
+    // Without colours: whether a difference is more than chance stands beside it.
+    change: (cell, column) => {
+      if (typeof cell !== "number") return "";
+      const size = number(Math.abs(cell), column.digits ?? 3);
+      return (Number(size) === 0 ? "±" : cell > 0 ? "+" : "−") + size;
+    },
+    speed: (cell) => (cell ? el("span", {}, grouped(cell[1]), ...(cell[0] === null ? [] : [" ", el("span", { class: "sb-dim" }, `(${grouped(cell[0])}–${grouped(cell[2])})`)])) : "–"),
     bar: (cell, column) => {
       const low = column.low ?? 0, high = column.high ?? 1;
       const share = Math.max(0, Math.min(1, (cell - low) / (high - low || 1)));
@@ -103,7 +108,7 @@
         el("i", { style: { left: place(low), width: `calc(${place(high)} - ${place(low)})` } }), el("b", { style: { left: place(score) } })), el("span", {}, span(cell)));
     },
   };
-  const rightAligned = new Set(["number", "count", "delta", "change"]);
+  const rightAligned = new Set(["number", "count", "speed", "change"]);
 
   /* Where a table has no room for its headers (see studio.css), a list and a button sort it in their place. */
   const sorter = (columns, sorted, sort) => {
@@ -123,7 +128,7 @@
       if (sorted && sorted.column < value.columns.length) {
         const at = sorted.column, sign = sorted.down ? -1 : 1;
         order.sort((a, b) => {
-          const x = value.rows[a][at], y = value.rows[b][at];
+          const [x, y] = [a, b].map((row) => (value.columns[at].kind === "speed" ? value.rows[row][at]?.[1] : value.rows[row][at]));
           return sign * (typeof x === "number" && typeof y === "number" ? x - y : String(x ?? "").localeCompare(String(y ?? ""), undefined, { numeric: true }));
         });
       }

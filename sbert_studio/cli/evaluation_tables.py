@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..evaluation.changes import describe_change, format_score, format_speed
 from ..evaluation.ranking import METRICS
 from ..evaluation.report import describe_confusions, describe_metric, disambiguate_names
 from ..evaluation.tasks import get_task, main_score
@@ -42,7 +43,7 @@ def _interval(report: Report) -> list[str]:
     low, high = report.scores.get("interval") or (None, None)
     if low is None or high is None:
         return []
-    return [f"{describe_metric(main_score(report)[0])}: 95% interval {low:.4f} to {high:.4f}"]
+    return [f"{describe_metric(main_score(report)[0])}: 95% interval {format_score(low)} to {format_score(high)}"]
 
 
 def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
@@ -53,9 +54,9 @@ def _rows(scores: Mapping[str, Any]) -> list[list[Any]]:
         if isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()):
             rows += _rows(value)
         elif isinstance(value, Mapping):
-            rows.append([name, *(f"{inner} {score:.4f}" for inner, score in value.items() if isinstance(score, float))])
+            rows.append([name, *(f"{inner} {format_score(score)}" for inner, score in value.items() if isinstance(score, float))])
         elif isinstance(value, list | tuple):
-            rows.append([name, *(f"{score:.4f}" for score in value if isinstance(score, float))])
+            rows.append([name, *(format_score(score) for score in value if isinstance(score, float))])
         else:
             rows.append([name, value])
     return rows
@@ -69,9 +70,9 @@ def leaderboard_rows(entries: list[LeaderboardEntry]) -> list[list[str]]:
             str(one.id),
             one_line(names[dataset_key(one)], 36),
             describe_metric(one.metric),
-            f"{one.score:.4f}",
-            "" if one.low is None or one.high is None else f"[{one.low:.4f}, {one.high:.4f}]",
-            f"{one.rate:,.0f} sentences/s" if one.rate else "",
+            format_score(one.score),
+            "" if one.low is None or one.high is None else f"[{format_score(one.low)}, {format_score(one.high)}]",
+            f"{format_speed(one.rate, one.rate_spread)} sentences/s" if one.rate else "",
             one_line(one.title, 40),
             one.created[:16].replace("T", " "),
         ]
@@ -133,8 +134,10 @@ def format_retrieval(result: RetrievalResult) -> list[str | list[str]]:
     lines.append(["", heads[0], "95% interval", *heads[1:]])
     for one in systems:
         low, high = one.intervals[METRICS[0]] or (None, None)
-        interval = "" if low is None else f"[{low:.4f}, {high:.4f}]"
-        lines.append([title(one.name), f"{one.metric(METRICS[0]):.4f}", interval, *(f"{one.metric(name):.4f}" for name in METRICS[1:])])
+        interval = "" if low is None or high is None else f"[{format_score(low)}, {format_score(high)}]"
+        lines.append(
+            [title(one.name), format_score(one.metric(METRICS[0])), interval, *(format_score(one.metric(name)) for name in METRICS[1:])]
+        )
     lines += ["", *(_comparison_row(one, {name: title(name) for name in one.models}) for one in result.comparisons)]
     for model in result.models:
         lines += _missed_rows(model, title(model.name))
@@ -209,11 +212,12 @@ def _similarity_table(lines: Sequence[_ResultRow]) -> list[list[str]]:
 
 def _comparison_row(one: Comparison, models: Mapping[str, str]) -> list[str]:
     of = one.subject if one.level == "file" else f"{one.subject}, {one.level}"
-    interval = "" if one.interval is None else f"[{one.interval[0]:+.4f}, {one.interval[1]:+.4f}]"
+    change = describe_change(*one.scores, one.interval)
+    interval = f"[{', '.join(change.interval)}]" if change.interval else ""
     turns = "" if one.chance is None else f"order reversed in {one.chance:.1%} of resamples"
     first, second = (one_line(models[model], _MODEL) for model in one.models)
     better = one.description if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
-    return [one_line(of, _LABEL), f"{first} → {second}", f"{one.difference:+.4f}", interval, turns, better]
+    return [one_line(of, _LABEL), f"{first} → {second}", change.gain, interval, turns, better]
 
 
 def _notes(result: EvaluationResult, models: Mapping[str, str]) -> Iterator[str]:
@@ -246,7 +250,7 @@ def _number(scores: Mapping[str, Any], place: Sequence[str]) -> str:
     value: Any = scores
     for step in place:
         value = value.get(step) if isinstance(value, Mapping) else None
-    return f"{value:.4f}" if isinstance(value, float) else "–"
+    return format_score(value) if isinstance(value, float) else "–"
 
 
 def _count(rows: int | None) -> str:

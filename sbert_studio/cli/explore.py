@@ -43,7 +43,7 @@ def similarity(
     a: Annotated[str | None, typer.Argument(metavar="A", help="A text.")] = None,
     b: Annotated[str | None, typer.Argument(metavar="B", help="Another text.")] = None,
     pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare the pairs of a file instead.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to this CSV.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to FILE.csv or FILE.xlsx.")] = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -70,7 +70,7 @@ def similarity(
         with progress("encoding") as report:
             scores = studio.similarity.compare_file(table, model, report)
     if out is not None:
-        scores.to_csv(out)
+        scores.write(out)
     print_notes(scores.account, "compared", scores.notes)
     rows = [[row.row, row.similarity.cosine, one_line(row.a, 50), one_line(row.b, 50)] for row in scores.rows[:20]]
     more = [f"… and {len(scores.rows) - 20:,} rows more" + ("" if out else "; --out FILE writes them all")] if len(scores.rows) > 20 else []
@@ -172,7 +172,7 @@ def search(
         with open_studio() as studio, progress("indexing", "rows") as report:
             near = studio.shards.search(file, query, k, model, report)
         print_notes(None, "", near.notes)
-        return Answer(near.to_json(), [[f"{hit.score:.4f}", hit.fields["id"], one_line(hit.text)] for hit in near.hits])
+        return Answer(near.to_json(), [[format_number(hit.score), hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     from ..services.search import SearchOptions
 
     options = SearchOptions(reranker or rerank, settings=settings)
@@ -183,7 +183,7 @@ def search(
         with progress("encoding") as report:
             found = studio.search.search(corpus, query, k, mode, model=model, progress=report, options=options)
     print_notes(found.account, "searched", found.notes)
-    hits = [[f"{hit.score:.4f}", f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
+    hits = [[format_number(hit.score), f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
     return Answer(found.to_json(), hits or ["nothing was found"])
 
 
@@ -221,7 +221,7 @@ def mine(
     print_notes(found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
-        lines += [f"{pair.score:.4f}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
+        lines += [f"{format_number(pair.score)}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
     return Answer(found.to_json(), lines)
 
 

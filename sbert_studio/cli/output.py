@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from ..evaluation.changes import format_score
+from ..progress import progress_share
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..data.row_report import RowReport
     from ..progress import Progress
     from ..services.jobs import BeginPhase
@@ -68,8 +73,8 @@ def print_notes(account: RowReport | None, verb: str, notes: Sequence[str] = ())
 
 
 def format_number(value: Any) -> str:
-    """Format a score with four decimals, or a count with thousands separators."""
-    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    """Format a score, or a count with thousands separators."""
+    return format_score(value) if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def escape_control(line: str) -> str:
@@ -107,26 +112,33 @@ def progress_by_phase() -> Iterator[BeginPhase]:
 
 @contextmanager
 def _bar(label: str, unit: str) -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None, rate="")
-        rate = _Rate(unit)
+    rate = _Rate(unit)
+    with share_bar(label) as draw:
 
         def show(done: int, total: int) -> None:
             rate.update(done)
-            bar.update(task, completed=done, total=total or None, rate=rate().removeprefix(" · "))
+            draw(done, total, f"{rate()}{rate.left(total)}".removeprefix(" · "))
 
         yield show
+
+
+@contextmanager
+def share_bar(label: str, console: Console | None = None) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a function that draws a bar from (done, total, words). It is full only when the block ends; see :func:`progress_share`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    with Bar(*columns, console=console or Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, words="")
+
+        def draw(done: int, total: int, words: str) -> None:
+            share = progress_share(done, total)
+            counted = f"{done:,}/{total:,}" if total else f"{done:,}"
+            bar.update(task, completed=share or 0, total=None if share is None else 1, words=f"{counted}  {words}")
+
+        yield draw
 
 
 def _lines(label: str, unit: str) -> Progress:
@@ -159,7 +171,7 @@ class _Rate:
         return f" · {self._now:,.0f} {self._unit}/s" if self._now else ""
 
     def left(self, total: int) -> str:
-        return f" · {format_duration((total - self._done) / self._now)} left" if total and self._now else ""
+        return f" · {format_duration((total - self._done) / self._now)} left" if self._done < total and self._now else ""
 
     @property
     def _now(self) -> float:

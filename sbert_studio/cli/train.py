@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,9 +25,11 @@ from .output import (
     Model,
     escape_control,
     format_duration,
+    format_number,
     print_message,
     progress,
     progress_by_phase,
+    share_bar,
 )
 
 if TYPE_CHECKING:
@@ -231,26 +233,25 @@ class TrainingProgress:
     """Prints a run's events to stderr: a progress bar on a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:
-        self._bar: Any = None
-        self._task: Any = None
+        self._console: Any = None
+        self._draw: Any = None
+        self._stack = ExitStack()
         self._last_print = 0.0
 
     def __enter__(self) -> TrainingProgress:
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-            columns = (TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[words]}"))
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._bar.start()
+            self._console = Console(stderr=True)
+            self._draw = self._stack.enter_context(share_bar("training", self._console))
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._stack.close()
 
     def emit(self, event: Event) -> None:
         """Print an event."""
+        from ..evaluation.changes import describe_change
         from ..evaluation.report import describe_metric
         from ..training.events import Evaluated, Notice, Part, PartEnded, Phase, Started, Step
 
@@ -267,7 +268,7 @@ class TrainingProgress:
         elif isinstance(event, Evaluated):
             when = "base model" if event.step == 0 else f"step {event.step:,}"
             best = " (best so far)" if event.best else ""
-            self._print(f"{when}: {describe_metric(event.metric)} {event.score:.4f}{best}")
+            self._print(f"{when}: {describe_metric(event.metric)} {format_number(event.score)}{best}")
         elif isinstance(event, Notice):
             self._print(f"note: {event.message}")
         elif isinstance(event, Phase):
@@ -275,23 +276,23 @@ class TrainingProgress:
         elif isinstance(event, Part):
             self._print(f"part {event.number} of {event.of}: {event.title}")
         elif isinstance(event, PartEnded) and event.after:
-            self._print(f"{event.title}: {describe_metric(event.after['metric'])} {event.before['score']:.4f} → {event.after['score']:.4f}")
+            change = describe_change(event.before["score"], event.after["score"])
+            self._print(f"{event.title}: {describe_metric(event.after['metric'])} {change.before} → {change.after}")
 
     def _step(self, step: int, steps: int, event: Any) -> None:
         from ..training.events import format_rate
 
-        words = f"loss {event.loss:.4f} · {format_rate(event.pairs_per_second)} rows/s · {format_duration(event.seconds_left)} left"
-        if self._bar is not None:
-            if self._task is None:
-                self._task = self._bar.add_task("training", total=steps, words="")
-            self._bar.update(self._task, completed=step, total=steps, words=words)
+        loss, rate = f"loss {event.loss:.4f}", f"{format_rate(event.pairs_per_second)} rows/s"
+        words = f"{loss} · {rate} · {format_duration(event.seconds_left)} left" if step < steps else loss
+        if self._draw is not None:
+            self._draw(step, steps, words)
         elif time.monotonic() - self._last_print > PROGRESS_SECONDS:
             self._last_print = time.monotonic()
             print_message(f"step {step:,} of {steps:,} · {words}")
 
     def _print(self, message: str) -> None:
-        if self._bar is not None:
-            self._bar.console.print(escape_control(message), markup=False, highlight=False)
+        if self._console is not None:
+            self._console.print(escape_control(message), markup=False, highlight=False)
         else:
             print_message(message)
 

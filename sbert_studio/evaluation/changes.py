@@ -1,4 +1,4 @@
-"""Rounding of scores and of their differences, shared by the page, the command line and model cards.
+"""Rounding of scores, of their differences and of speeds, shared by the page, the command line and model cards.
 
 Scores have three decimals. A fourth is added only where three would hide that two scores differ, or on which side of zero an end of
 the interval of their difference lies.
@@ -37,7 +37,7 @@ def describe_change(before: float, after: float, interval: Sequence[float | None
     digits = decimals(before, after, bounds)
     ends = tuple(format_difference(bound, digits) for bound in bounds) if len(bounds) == 2 else ()
     gain = format_difference(round(after, digits) - round(before, digits), digits)
-    return ScoreChange(format_score(before, digits), format_score(after, digits), gain, ends, judge(bounds))
+    return ScoreChange(format_score(before, digits), format_score(after, digits), gain, ends, interval_verdict(bounds))
 
 
 def decimals(before: float, after: float, bounds: Sequence[float] = ()) -> int:
@@ -48,7 +48,7 @@ def decimals(before: float, after: float, bounds: Sequence[float] = ()) -> int:
     return SCORE_DIGITS if is_telling else _MAX_DIGITS
 
 
-def judge(bounds: Sequence[float]) -> str:
+def interval_verdict(bounds: Sequence[float]) -> str:
     """Return the verdict on a gain from its 95 % interval; empty without an interval."""
     if len(bounds) != 2:
         return ""
@@ -65,6 +65,22 @@ def format_difference(value: float, digits: int = SCORE_DIGITS) -> str:
     """Format a difference of scores with its sign, such as ``+0.014``, ``-0.014`` or ``±0.000``."""
     words = f"{value:+.{digits}f}"
     return words if float(words) else f"±{0:.{digits}f}"
+
+
+def format_speed(rate: float, spread: Sequence[float] | None) -> str:
+    """Format sentences per second with the lowest and highest measurement, such as ``1,204 (1,150–1,260)``; empty if it is 0."""
+    if not rate:
+        return ""
+    return f"{rate:,.0f}" if spread is None else f"{rate:,.0f} ({spread[0]:,.0f}–{spread[1]:,.0f})"
+
+
+def is_faster(spread: Sequence[float] | None, other: Sequence[float] | None) -> bool | None:
+    """Return whether a model is faster than another one beyond the spread of both speeds.
+
+    Args:
+        spread, other: lowest and highest measurement; ``None`` if a speed was measured only once, so that the answer is unknown.
+    """
+    return None if spread is None or other is None else spread[0] > other[1]
 
 
 def change_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> ScoreChange | None:

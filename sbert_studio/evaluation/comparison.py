@@ -17,7 +17,7 @@ from ..models.base import Encoder, PairScorer
 from ..serialization import Internal, JsonResult, doc
 from .bootstrap import average_bootstraps, paired_gain
 from .encoding import CachingEncoder, EncodingSpeed
-from .evaluate import EvaluatedModel, EvaluationSet, evaluate_sets, fitting_task
+from .evaluate import EvaluatedModel, EvaluationSet, evaluate_sets, fitting_task, time_repeats
 from .report import disambiguate_names
 from .tasks import Task, TaskData, get_task, main_score
 
@@ -208,7 +208,8 @@ class ModelScores:
         reports: one per file.
         groups, averages: one per group and one per average; ``None`` if the model was evaluated with other tasks.
         notes: notes per file, such as that the model was trained on its rows.
-        rate: sentences per second; 0 if nothing was encoded.
+        rate: sentences per second, the median of several measurements; 0 if nothing was encoded.
+        rate_spread: lowest and highest of them; ``None`` if nothing was encoded.
         seconds: total time.
         fingerprint, dim: fingerprint and dimension of the model; 0 dimensions for pair scorers.
     """
@@ -219,6 +220,7 @@ class ModelScores:
     averages: tuple[GroupScores | None, ...] = ()
     notes: tuple[tuple[str, ...], ...] = field(default=())
     rate: float = 0.0
+    rate_spread: tuple[float, float] | None = None
     seconds: float = 0.0
     fingerprint: str = ""
     dim: int = 0
@@ -264,6 +266,8 @@ def evaluate_model(
     reports = evaluate_sets(model, sets, progress, pace=pace)
     if isinstance(model, CachingEncoder):
         pace = model.speed  # includes texts encoded earlier
+    seconds = time.perf_counter() - began
+    time_repeats(model, sets, pace)
     of_pools = iter(reports[len(files) :])
     scores: dict[int, GroupScores] = {}
     for group in fitting:
@@ -274,7 +278,8 @@ def evaluate_model(
         found,
         averages=tuple(_average_suites(one, files, groups, found) for one in averages),
         rate=pace.rate,
-        seconds=time.perf_counter() - began,
+        rate_spread=pace.spread,
+        seconds=seconds,
         fingerprint=str((model.for_role("symmetric") if isinstance(model, Encoder) else model).fingerprint),
         dim=0 if scorer else int(getattr(model, "dim", 0)),
     )

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, cast
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from ..errors import StudioError
 from ..models.base import Encoder, PairScorer, require_finite_vectors
 from ..models.similarity import SIMILARITIES
+from ..progress import checkpoint
 
 if TYPE_CHECKING:
     from ..models.prompts import Role
@@ -21,17 +23,54 @@ if TYPE_CHECKING:
     from ..progress import Progress, ShouldStop
 
 
+_Row = TypeVar("_Row")
+_REPEATS = 4
+_REPEAT_SECONDS = 0.25  # time of a repeat, which a large file is sampled for
+_MIN_REPEAT_ROWS = 16  # fewer do not fill a batch, so that their rate would be another
+
+
 @dataclass
 class EncodingSpeed:
-    """Number of sentences that a model has encoded, and the time it took in seconds; a pair counts as two."""
+    """Number of sentences that a model has encoded, and the time it took in seconds; a pair counts as two.
+
+    Attributes:
+        repeats: sentences per second of timed repeats on some of the same sentences; see :meth:`time_repeats`.
+    """
 
     sentences: int = 0
     seconds: float = 0.0
+    repeats: list[float] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
-        """Sentences per second; 0 before anything was encoded."""
+        """Sentences per second, the median if it was measured several times; 0 before anything was encoded."""
+        return median([self._first_rate, *self.repeats]) if self._first_rate else 0.0
+
+    @property
+    def spread(self) -> tuple[float, float] | None:
+        """Lowest and highest rate of all measurements; ``None`` if there is only one."""
+        rates = [self._first_rate, *self.repeats]
+        return (min(rates), max(rates)) if self._first_rate and self.repeats else None
+
+    @property
+    def _first_rate(self) -> float:
         return self.sentences / self.seconds if self.sentences and self.seconds > 0 else 0.0
+
+    def time_repeats(self, rows: Sequence[_Row], encode: Callable[[Sequence[_Row]], object], each: int = 1) -> None:
+        """Time the encoding of some of the rows again, several times, so that the spread of the rate is known.
+
+        ``rows`` are texts or pairs that were encoded before; ``each`` is the number of sentences in one.
+        """
+        if not self._first_rate or not rows:
+            return
+        count = max(_MIN_REPEAT_ROWS, round(_REPEAT_SECONDS * self._first_rate / each))
+        sample = rows[:: max(1, len(rows) // count)][:count]
+        self.repeats = []
+        for _ in range(_REPEATS):
+            checkpoint()
+            began = time.perf_counter()
+            encode(sample)
+            self.repeats.append(each * len(sample) / max(time.perf_counter() - began, 1e-9))
 
     @contextmanager
     def measure(self, progress: Progress | None, each: int = 1) -> Iterator[Progress]:

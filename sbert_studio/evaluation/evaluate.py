@@ -16,7 +16,7 @@ from ..i18n import _
 from ..models.base import Encoder, PairScorer
 from ..models.prompts import column_roles
 from .bootstrap import resample_clusters
-from .encoding import EncodedColumns, EncodingSpeed, require_finite
+from .encoding import CachingEncoder, EncodedColumns, EncodingSpeed, require_finite
 from .tasks import SCORED_KINDS, TASKS, DataShape, EncodedExamples, Task, TaskData, all_tasks, find_task, get_task, main_score, task_kinds
 from .tasks.base import ClassRoles, class_roles, class_roles_from
 
@@ -78,6 +78,27 @@ def evaluate_sets(
     return _evaluate_vectors(cast("Encoder", model), sets, progress, reference, pace)
 
 
+def time_repeats(model: EvaluatedModel, sets: Sequence[EvaluationSet], pace: EncodingSpeed) -> None:
+    """Time the encoding of some texts (or pairs) of the sets several times; see :meth:`.EncodingSpeed.time_repeats`."""
+    if isinstance(model, PairScorer):
+        pairs = [pair for one in sets if not one.task.ranks_candidates for pair in one.task.pairs(one.examples)]
+        pace.time_repeats(list(dict.fromkeys(pairs)), model.predict, _sentences_per_pair(model))
+        return
+    encoder = model.encoder if isinstance(model, CachingEncoder) else cast("Encoder", model)
+    texts = list(dict.fromkeys((role, text) for one in sets for column, role in one.columns for text in column))
+
+    def encode(sample: Sequence[tuple[Role, str]]) -> None:
+        for role in dict.fromkeys(own for own, text in sample):
+            encoder.for_role(role).encode([text for own, text in sample if own == role])
+
+    pace.time_repeats(texts, encode)
+
+
+def _sentences_per_pair(model: PairScorer) -> int:
+    # A cross-encoder reports progress in pairs; a poly-encoder in queries and candidates, each encoded once.
+    return 2 if model.candidate_encoder is None else 1
+
+
 def fitting_task(model: EvaluatedModel, examples: Examples) -> Task:
     """Return the task that fits the examples and the output of the model.
 
@@ -128,8 +149,7 @@ def _evaluate_scores(model: PairScorer, sets: Sequence[EvaluationSet], progress:
         one.task.require_scorer(model)
     needed = [[] if one.task.ranks_candidates else one.task.pairs(one.examples) for one in sets]
     places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for pairs in needed for pair in pairs))}
-    # A cross-encoder reports progress in pairs; a poly-encoder in queries and candidates, each encoded once.
-    with pace.measure(progress, 2 if model.candidate_encoder is None else 1) as show:
+    with pace.measure(progress, _sentences_per_pair(model)) as show:
         scores = require_finite(model.predict(list(places), progress=show)) if places else np.empty(0, np.float32)
     reports = []
     for one, pairs in zip(sets, needed, strict=True):

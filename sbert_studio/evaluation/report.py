@@ -13,7 +13,7 @@ from ..data.row_report import RowReport
 from ..i18n import _, capitalize, join, ngettext
 from ..serialization import OMIT_EMPTY, Internal, JsonResult, describe_schema, doc
 from .answers import Predictions
-from .changes import ScoreChange, describe_change, format_score, judge
+from .changes import ScoreChange, describe_change, format_score, interval_verdict
 
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 
@@ -132,7 +132,7 @@ def verdict(after: Mapping[str, Any]) -> str:
     """
     if "chosen" in after:
         return ""
-    return judge([bound for bound in after.get("gain_interval") or () if bound is not None])
+    return interval_verdict([bound for bound in after.get("gain_interval") or () if bound is not None])
 
 
 def describe_kept_model(after: Mapping[str, Any]) -> str:

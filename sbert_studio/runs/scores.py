@@ -35,6 +35,7 @@ class LeaderboardEntry(BaseModel):
         low, high: 95 % confidence interval; ``None`` if there is none.
         rows: number of evaluated rows.
         rate: sentences per second while encoding; 0 if nothing was encoded.
+        rate_low, rate_high: lowest and highest measurement of it; ``None`` if it was measured only once.
         dim: components of a vector; 0 for a model that scores pairs.
         seconds: time of the model for all datasets of that evaluation.
         created: UTC, ISO 8601.
@@ -60,7 +61,14 @@ class LeaderboardEntry(BaseModel):
     dim: Count
     seconds: Number
     created: str
+    rate_low: Number | None = None  # earlier versions measured once
+    rate_high: Number | None = None
     id: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def rate_spread(self) -> tuple[float, float] | None:
+        """Lowest and highest measurement of the rate."""
+        return None if self.rate_low is None or self.rate_high is None else (self.rate_low, self.rate_high)
 
 
 class ScoreStore:

@@ -82,8 +82,8 @@ class JobView:
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds left in this phase; ``None`` if unknown."""
-        return (self.total - self.done) / self.rate if self.total and self.rate else None
+        """Estimated seconds left in this phase; ``None`` if unknown, as after its last unit, when work continues."""
+        return (self.total - self.done) / self.rate if self.done < self.total and self.rate else None
 
 
 @dataclass

@@ -12,6 +12,7 @@ from ..data.cells import markdown_cell, write_rows
 from ..data.examples import Examples
 from ..errors import StudioError, to_valid_utf8
 from ..evaluation.bootstrap import percentile_interval
+from ..evaluation.changes import format_score, format_speed
 from ..evaluation.comparison import EvaluationFile, ModelScores
 from ..evaluation.ranking import MAIN
 from ..evaluation.report import Report
@@ -30,6 +31,7 @@ _PUBLIC_KINDS = ("bundled", "table", "foreign")
 _COLUMNS = {
     "set": "data", "rows_digest": "digest", "task": "task", "metric": "metric", "model": "model", "name": "title",
     "fingerprint": "fingerprint", "score": "score", "low": "low", "high": "high", "rows": "rows", "sentences_per_second": "rate",
+    "sentences_per_second_low": "rate_low", "sentences_per_second_high": "rate_high",
     "dimensions": "dim", "seconds": "seconds", "when": "created",
 }  # fmt: skip
 _SHOWN = ("Set", "Task", "Metric", "Model", "Score", "95% interval", "Sentences/s", "Dimensions", "Rows", "When (UTC)")
@@ -104,10 +106,12 @@ class Leaderboard(Service):
 
         def entry(data: str, digest: str, rows: int, public: bool, task: str, metric: str, score: float, interval: Any) -> LeaderboardEntry:
             low, high = interval or (None, None)
+            slowest, fastest = model.rate_spread or (None, None)
             return LeaderboardEntry(
                 owner=owner, public=is_public_model and public, model=name, title=title, fingerprint=model.fingerprint,
                 data=to_valid_utf8(data), digest=digest, task=task, metric=metric, score=score, low=low, high=high, rows=rows,
-                rate=round(model.rate, 2), dim=model.dim, seconds=round(model.seconds, 3), created=when,
+                rate=round(model.rate, 2), rate_low=_rounded(slowest), rate_high=_rounded(fastest), dim=model.dim,
+                seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
         def aggregate(places: Sequence[int]) -> tuple[str, int, bool]:
@@ -217,11 +221,15 @@ def _markdown(entries: Sequence[LeaderboardEntry]) -> Iterator[str]:
     yield f"| {' | '.join(_SHOWN)} |"
     yield f"| {' | '.join('---:' if name in _SHOWN[4:9] else '---' for name in _SHOWN)} |"
     for one in entries:
-        interval = "" if one.low is None or one.high is None else f"{one.low:.4f} – {one.high:.4f}"
-        rate, dim = (f"{one.rate:,.0f}" if one.rate else ""), (f"{one.dim:,}" if one.dim else "")
+        interval = "" if one.low is None or one.high is None else f"{format_score(one.low)} – {format_score(one.high)}"
+        rate, dim = format_speed(one.rate, one.rate_spread), (f"{one.dim:,}" if one.dim else "")
         texts = [markdown_cell(text) for text in (names[dataset_key(one)], one.task, one.metric, one.title)]
         when = one.created[:16].replace("T", " ")
-        yield f"| {' | '.join([*texts, f'{one.score:.4f}', interval, rate, dim, f'{one.rows:,}', when])} |"
+        yield f"| {' | '.join([*texts, format_score(one.score), interval, rate, dim, f'{one.rows:,}', when])} |"
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 2)
 
 
 def _main(report: Report) -> tuple[str, float, Any]:

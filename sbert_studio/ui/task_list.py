@@ -201,7 +201,7 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
         phase = _("Training · step {done} of {total}", done=f"{done:,}", total=f"{total:,}") if done and total else "Training"
     elif run.status == "queued" and waiting:
         phase = _("queued behind {waiting}", waiting=waiting)
-    rate = float(last.get("pairs_per_second") or 0)
+    rate, left = float(last.get("pairs_per_second") or 0), last.get("seconds_left")
     return {
         "id": run.id,
         "title": run.name,
@@ -211,7 +211,7 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
         "phase": phase,
         "share": progress_share(done, total) if run.status == "running" else None,
         "rate": _("{rate} rows per second", rate=format_rate(rate)) if rate else "",
-        "left": last.get("seconds_left"),
+        "left": left if isinstance(left, int | float) and left >= 1 else None,  # evaluation and saving follow the last step
         "seconds": run.seconds,
         "stopping": stopping,
         "done": "Training finished",
@@ -219,7 +219,7 @@ def _run_entry(page: Page, run: Run, waiting: int = 0, stopping: bool = False) -
 
 
 def _seconds_left(done: int, total: int, rate: float) -> float | None:
-    return (total - done) / rate if rate > 0 and total and done >= _MIN_SHARE * total else None
+    return (total - done) / rate if rate > 0 and _MIN_SHARE * total <= done < total else None
 
 
 def _capitalize(text: str) -> str:

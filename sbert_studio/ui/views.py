@@ -78,7 +78,7 @@ def column(name: str, kind: str = "text", **options: object) -> Value:
 
     Args:
         kind: text, texts (a list), marked (a list of parts, every second one highlighted), place (in another list, or ``None``), row,
-            number, count, bar, badge, delta, change (a delta without color) or interval.
+            number, count, speed (lowest, median and highest), bar, badge, change (a signed number) or interval.
         options: ``ours`` if the cells are the page's own words, which are translated; ``theirs`` if the name is a visitor's, which is not.
     """
     return {"name": name, "kind": kind, **options}
@@ -115,6 +115,12 @@ def table(
     return to_plain(value)  # type: ignore[no-any-return]
 
 
+def speed_cell(rate: float, spread: Sequence[float] | None) -> list[int | None] | None:
+    """Return the cell of a ``speed`` column."""
+    slowest, fastest = spread or (None, None)
+    return [None if one is None else round(one) for one in (slowest, rate, fastest)] if rate else None
+
+
 def facts(pairs: Sequence[tuple[str, object]], *, title: str = "", notes: Sequence[str] = ()) -> Value:
     return {"title": title, "facts": [list(pair) for pair in pairs], "notes": list(notes)}
 
@@ -123,12 +129,16 @@ def placeholder(text: str) -> Value:
     return {"empty": text, "rows": [], "cards": []}
 
 
-def speed_value(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value:
-    """Return the value of a ``speeds`` view from (title, sentences per second, score, 95 % interval or ``None``) of each model."""
-    shown = [
-        {"name": title, "rate": rate, "score": score, "low": span[0] if span else None, "high": span[1] if span else None}
-        for title, rate, score, span in points
-    ]
+SpeedPoint = tuple[str, float, Sequence[float] | None, float, Sequence[float] | None]
+"""Title, sentences per second with lowest and highest measurement, score with 95 % interval; ``None`` for unknown ranges."""
+
+
+def speed_value(points: Sequence[SpeedPoint], metric: str) -> Value:
+    """Return the value of a ``speeds`` view from one point for each model."""
+    shown = []
+    for title, rate, spread, score, interval in points:
+        (slowest, fastest), (low, high) = spread or (None, None), interval or (None, None)
+        shown.append({"name": title, "rate": rate, "slowest": slowest, "fastest": fastest, "score": score, "low": low, "high": high})
     return to_plain({"points": shown, "metric": metric})  # type: ignore[no-any-return]
 
 

@@ -25,13 +25,14 @@ import pytest
 from model_server import Reply, serve_model
 from openpyxl import load_workbook
 from processes import Child, command_line, started
+from rich.console import Console
 from tiny_studio import quick, sentences, studio_at, write_doubtful, write_pairs
 from waiting import wait_until
 
 from sbert_studio import __version__
 from sbert_studio.cli import main as entry
 from sbert_studio.cli.main import app, run
-from sbert_studio.cli.output import Answer, format_duration, write
+from sbert_studio.cli.output import Answer, format_duration, share_bar, write
 from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES
@@ -40,8 +41,8 @@ from sbert_studio.services import TrainRequest
 from sbert_studio.services.data import existing_file
 
 QUICK = ["--loss", "cosine", "--epochs", "1", "--batch-size", "8", "--lr", "1e-3"]
-QUICK += ["--set", "precision=float32", "--set", "judge=split"]
-AS_FOUND = ["--epochs", "0.5", "--batch-size", "8", "--set", "judge=split"]
+QUICK += ["--set", "precision=float32", "--set", "evaluation=split"]
+AS_FOUND = ["--epochs", "0.5", "--batch-size", "8", "--set", "evaluation=split"]
 
 
 @pytest.fixture(autouse=True)
@@ -154,7 +155,7 @@ def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path, tiny_
     assert whys(ok(told)["account"]) == left and "28 compared, 2 skipped: blank (1: row 5)" in told.err
     agreement = told.json["agreement"]
     assert agreement["column"] == "score" and agreement["rows"] == 27 and -1 <= agreement["spearman"] <= 1
-    assert f"Spearman {agreement['spearman']:.4f}" in cli("similarity", "--pairs", path).out
+    assert f"Spearman {agreement['spearman']:.3f}" in cli("similarity", "--pairs", path).out
     column = ["--column", "sentence1"]
     for verb, words, more in (
         ("search", "searched", ["cat"]),
@@ -397,7 +398,7 @@ def test_train_says_which_rows_it_left_out_and_why(cli: Any, pairs: Path, tmp_pa
     dev = tmp_path / "dev.csv"
     dev.write_text("\n".join([lines[0], ",moon,1", *lines[30:40]]) + "\n", encoding="utf-8")
     scored = ["--kind", "scored_pairs", "--scale", "0-5"]
-    told = cli("train", pairs, *QUICK, *scored, "--set", "judge=split", "--json")
+    told = cli("train", pairs, *QUICK, *scored, "--set", "evaluation=split", "--json")
     account = ok(told)["accounts"]["data"]
     assert (account["read"], account["left_out"]) == (60, 3) and account["held_out"] > 0
     assert account["used"] + account["held_out"] + account["left_out"] == account["read"]
@@ -818,7 +819,16 @@ def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corp
 
 def test_the_interval_of_a_score_names_the_score(cli: Any, pairs: Path, tmp_path: Path, tiny_model: Path) -> None:
     told = cli("evaluate", tiny_model, "--data", pairs)
-    assert re.search(r"^Cosine Spearman: 95% interval -?0\.\d{4} to -?\d", told.out, re.MULTILINE), told.out
+    assert re.search(r"^Cosine Spearman: 95% interval -?0\.\d{3} to -?\d", told.out, re.MULTILINE), told.out
     assert not re.search(r"^interval", told.out, re.MULTILINE)
     board = tmp_path / "board.md"
     assert f"written to {board}" in cli("leaderboard", "--out", board).err and board.is_file()
+
+
+def test_a_bar_is_not_full_while_the_work_goes_on() -> None:
+    drawn = io.StringIO()
+    with share_bar("encoding", Console(file=drawn, force_terminal=True, color_system=None, width=160)) as draw:
+        draw(500, 1_000, "half")
+        draw(1_000, 1_000, "saving")
+    last = drawn.getvalue().split("encoding")[-1]
+    assert "1,000/1,000  saving" in last and 38 <= last.count("━") < 40

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sbert_studio.evaluation.changes import ScoreChange, change_of, describe_change
+from sbert_studio.evaluation.changes import ScoreChange, change_of, describe_change, format_speed, is_faster
+from sbert_studio.evaluation.encoding import EncodingSpeed
 from sbert_studio.evaluation.report import describe_gain, describe_outcome, verdict
 
 
@@ -39,3 +40,22 @@ def test_every_description_of_a_run_has_the_same_gain_and_verdict() -> None:
 def test_a_strength_that_was_chosen_on_the_rows_has_no_verdict_by_them() -> None:
     change = change_of({"score": 0.8}, {"score": 0.9, "gain_interval": [0.05, 0.15], "chosen": {"score": 0.85}})
     assert change is not None and change.verdict == "" and change.gain == "+0.100"
+
+
+def test_speeds_differ_only_if_their_ranges_do_not_overlap() -> None:
+    assert is_faster((110, 120), (90, 109)) is True
+    assert is_faster((110, 120), (90, 111)) is False and is_faster((90, 109), (110, 120)) is False
+    assert is_faster(None, (1, 2)) is None and is_faster((1, 2), None) is None, "measured once: unknown"
+    assert [format_speed(1204.4, (1150, 1260.2)), format_speed(1204.4, None), format_speed(0, None)] == ["1,204 (1,150–1,260)", "1,204", ""]
+
+
+def test_the_rate_is_the_median_of_repeats_over_the_same_rows_and_its_spread_covers_them() -> None:
+    pace, sent = EncodingSpeed(), []
+    pace.time_repeats(["a"], sent.append)
+    assert pace.spread is None and not sent, "nothing was encoded before"
+    with pace.measure(None, each=2) as show:
+        show(1_000, 1_000)
+    pace.time_repeats(list(range(1_000)), sent.append, each=2)
+    rates = sorted([pace.sentences / pace.seconds, *pace.repeats])
+    assert len(sent) == len(pace.repeats) == 4 and all(rows == sent[0] for rows in sent)
+    assert pace.spread == (rates[0], rates[-1]) and pace.rate == rates[2]

@@ -24,6 +24,7 @@ from sbert_studio.services.leaderboard import dataset_names, rank_entries, write
 ENTRY = LeaderboardEntry(
     owner="local", public=False, model="m", title="m", fingerprint="f" * 16, data="pairs.csv", digest="d" * 32, task="sts",
     metric="cosine_spearman", score=0.5, low=0.4, high=0.6, rows=60, rate=900.0, dim=32, seconds=1.5, created="2026-11-22T10:00:00+00:00",
+    rate_low=850.0, rate_high=950.0,
 )  # fmt: skip
 
 
@@ -65,13 +66,13 @@ def test_every_evaluation_leaves_its_scores(studio: Studio, tiny: str, static: s
     assert (one.owner, one.public, one.model, one.title, one.data) == ("local", False, tiny, Path(tiny).name, "pairs.csv")
     assert (one.task, one.metric, one.rows, one.dim) == ("sts", "cosine_spearman", 60, 32)
     assert one.score == report.scores["cosine"]["spearman"] and [one.low, one.high] == report.scores["interval"]
+    assert one.rate_spread is not None and one.rate_spread[0] <= one.rate <= one.rate_spread[1] and one.rate_spread[0] < one.rate_spread[1]
     assert one.rate > 0 and one.seconds > 0 and one.fingerprint == studio.catalog.load(tiny).fingerprint
     again = studio.evaluation.evaluate_models([tiny, static], [pairs])
     assert again.notes == () and "notes" not in again.to_json()
     mine, other = sorted(studio.leaderboard.entries(), key=lambda entry: entry.model != tiny)
-    assert mine.id > one.id and replace(mine, id=one.id, rate=one.rate, seconds=one.seconds, created=one.created) == one, (
-        "the last one counts"
-    )
+    measured = {name: getattr(one, name) for name in ("id", "rate", "rate_low", "rate_high", "seconds", "created")}
+    assert mine.id > one.id and replace(mine, **measured) == one, "the last one counts"
     assert (other.model, other.dim) == (static, 8)
     lines = pairs.read_text(encoding="utf-8").splitlines()
     pairs.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
@@ -165,6 +166,17 @@ def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:
     assert r"\[a\](http\://x) \`y\` \*\*z\*\* \# t" in lines[2] and r"=1+1\|\<b\>x\</b\>" in lines[2]
     with pytest.raises(StudioError, match=r"\.txt"):
         write_leaderboard(tmp_path / "board.txt", found)
+
+
+def test_a_speed_stored_without_its_spread_is_read_and_shown_without_a_range(tmp_path: Path) -> None:
+    old = {name: value for name, value in ENTRY.model_dump().items() if name not in ("rate_low", "rate_high")}
+    file = tmp_path / "leaderboard.jsonl"
+    file.write_text(json.dumps(old | {"id": 1}) + "\n", encoding="utf-8")
+    notices: dict[str, str] = {}
+    (read,) = scores.ScoreStore(file, notices).visible_to(None)
+    assert notices == {} and read.rate == 900 and read.rate_spread is None
+    lines = write_leaderboard(tmp_path / "board.md", [read, ENTRY]).read_text(encoding="utf-8").splitlines()
+    assert "| 900 |" in lines[2] and "| 900 (850–950) |" in lines[3]
 
 
 @pytest.mark.slow

@@ -150,6 +150,7 @@ def test_a_rate_is_that_of_the_phase_and_nothing_is_said_before_it_can_be_told(m
     work.report("Laying out", 101, 200)
     assert work.rate == 0.5
     assert rows._seconds_left(1, 1000, 0.5) is None, "too little is done"
+    assert rows._seconds_left(1000, 1000, 0.5) is None, "what comes after the last step takes time, too"
 
 
 def test_a_job_is_its_owners_and_its_end_is_told_to_who_saw_it(page: Page) -> None:

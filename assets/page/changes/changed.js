@@ -76,7 +76,7 @@
     const categories = (found) => el("section", {}, el("h3", {}, "Confused categories:", el("span", { translate: "no" }, found.column)), el("p", { class: "sb-verdict" }, found.said),
       found.rows.length ? el("table", { class: "sb-parts sb-changed-confused" }, el("thead", {}, el("tr", {}, ["Categories", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
         el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, el("b", { translate: "no" }, `${row.categories[0]} · ${row.categories[1]}`), ...(row.example ? [example(row)] : [])),
-          el("td", {}, String(row.before)), el("td", { class: row.after < row.before ? "sb-up" : row.after > row.before ? "sb-down" : "" }, String(row.after)))))) : el("p", { class: "sb-dim" }, "None."));
+          el("td", {}, String(row.before)), el("td", {}, String(row.after)))))) : el("p", { class: "sb-dim" }, "None."));
 
     return (next) => {
       blank.hidden = !next.empty;

@@ -13,7 +13,7 @@
     let last = null;
     async function draw(value) {
       last = value;
-      const told = value.points.map((point) => `${point.name} ${number(point.score, 4)}, ${grouped(Math.round(point.rate))}`).join("; ");
+      const told = value.points.map((point) => `${point.name} ${number(point.score)}, ${grouped(Math.round(point.rate))}`).join("; ");
       plot.setAttribute("aria-label", t`${value.metric} and sentences per second: ${told}`);
       const Plotly = await plotly(plot);
       if (!Plotly || last !== value || !root.isConnected) return;
@@ -22,6 +22,7 @@
       const narrow = root.clientWidth < 480, most = narrow ? 16 : 34;
       const short = (name) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
       const whisker = (point, end, sign) => (typeof point[end] === "number" ? sign * (point[end] - point.score) : 0);
+      const reach = (point, end, sign) => (typeof point[end] === "number" ? Math.max(0, sign * (point[end] - point.rate)) : 0);
       const axis = { gridcolor: grid, linecolor: grid, zeroline: false, tickfont: { size: 11, color: ink }, automargin: true };
       const middle = (Math.max(...rates) + Math.min(...rates)) / 2;
       // Names stand beside their points, on the side that has room; of two that would meet there, the better one's above and the other's below.
@@ -33,7 +34,9 @@
       const heights = value.points.map((point, own) => {
         const others = [...value.points.keys()].filter((other) => other !== own && meets(own, other));
         const above = others.filter((other) => value.points[other].score > point.score || (value.points[other].score === point.score && other < own));
-        return !others.length || (above.length && above.length < others.length) ? "middle" : above.length ? "bottom" : "top";
+        if (others.length && !above.length) return "top";
+        if (above.length && above.length === others.length) return "bottom";
+        return typeof point.slowest === "number" ? "top" : "middle"; // a whisker along the speed would cross a name beside the point
       });
       Plotly.react(plot, [{
         x: value.points.map((point) => point.rate), y: value.points.map((point) => point.score), type: "scatter", mode: "markers+text",
@@ -41,14 +44,15 @@
         textposition: value.points.map((point, own) => `${heights[own]} ${rates[own] > middle ? "left" : "right"}`), textfont: { size: 12, color: token("--sb-ink") },
         marker: { size: 10, color: accent }, cliponaxis: false,
         error_y: { type: "data", symmetric: false, array: value.points.map((point) => whisker(point, "high", 1)), arrayminus: value.points.map((point) => whisker(point, "low", -1)), color: ink, thickness: 1.2, width: 4 },
-        hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.4f}<br>${t`${"%{x:,.0f}"} sentences/s`}<extra></extra>`,
+        ...(value.points.some((point) => typeof point.slowest === "number") ? { error_x: { type: "data", symmetric: false, array: value.points.map((point) => reach(point, "fastest", 1)), arrayminus: value.points.map((point) => reach(point, "slowest", -1)), color: ink, thickness: 1.2, width: 4 } } : {}),
+        hovertemplate: `%{hovertext}<br>${plain(value.metric)} %{y:.3f}<br>${t`${"%{x:,.0f}"} sentences/s`}<extra></extra>`,
       }], {
         title: { text: narrow ? "Score and speed" : t`${plain(value.metric)} against speed, with 95% intervals`, font: { size: 13, color: token("--sb-ink") }, x: 0, xref: "paper", xanchor: "left", y: 0.97 },
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: token("--font") || "sans-serif", color: ink },
         margin: { l: 8, r: 8, t: 36, b: 8 }, height: 280, showlegend: false, hovermode: "closest",
         hoverlabel: { bgcolor: token("--sb-card"), bordercolor: grid, font: { color: token("--sb-ink"), size: 12 } },
-        xaxis: { ...axis, type: "log", range: [Math.min(...rates) - room, Math.max(...rates) + room], title: { text: "sentences per second", font: { size: 12, color: ink } }, dtick: 1, tickformat: "~s" },
-        yaxis: { ...axis, tickformat: ".2f" },
+        xaxis: { ...axis, type: "log", range: [Math.min(...rates) - room, Math.max(...rates) + room], title: { text: "sentences per second", font: { size: 12, color: ink } }, tickformat: "~s" },
+        yaxis: { ...axis, tickformat: ".3~f" },
       }, { displayModeBar: false, responsive: true });
     }
     onTheme(() => last && draw(last));

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import computed_field
 
 from ...data.findings import count
+from ...evaluation.changes import format_score
 from ...i18n import _, join
 from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 
@@ -67,12 +68,12 @@ class RankGap(JsonResult):
 
     Attributes:
         place: index of the pair in :attr:`PairScores.rows`.
-        said: gold score or label.
+        gold: gold score or label.
         gap: rank by similarity minus rank by gold score, as a share of all ranks, in [-1, 1].
     """
 
     place: int
-    said: float | str
+    gold: float | str
     gap: float
 
 
@@ -126,10 +127,11 @@ class Agreement:
 
 
 def _describe_correlation(name: str, value: float | None, bounds: tuple[float, ...]) -> str:
+    shown = "–" if value is None else format_score(value)
     if not bounds:
-        return f"{name} {value:.4f}"
-    low, high = (f"{bound:.2f}" for bound in bounds)
-    return _("{name} {value} (between {low} and {high})", name=name, value=f"{value:.4f}", low=low, high=high)
+        return f"{name} {shown}"
+    low, high = (format_score(bound) for bound in bounds)
+    return _("{name} {value} (between {low} and {high})", name=name, value=shown, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -159,12 +161,12 @@ class PairScores:
             "notes": list(self.notes),
         }
 
-    def to_csv(self, path: Path) -> None:
-        """Write one line per pair as CSV without live formulas, with the file's own scores or labels and the rank gap.
+    def write(self, path: Path) -> None:
+        """Write one line per pair as .csv or .xlsx without live formulas, with the file's own scores or labels and the rank gap.
 
         Text columns whose names collide with those of the output get a trailing underscore.
         """
-        from ...data.cells import write_csv
+        from ...data.cells import write_spreadsheet
 
         data = [row.to_json() for row in self.rows]
         taken = {"row", *_MEASURES}
@@ -175,9 +177,9 @@ class PairScores:
         if self.agreement is not None:
             gaps = {gap.place: gap for gap in self.agreement.gaps}
             pairs = [gaps.get(place) for place in range(len(data))]
-            columns[unique_name(self.agreement.column, columns)] = ["" if one is None else one.said for one in pairs]
+            columns[unique_name(self.agreement.column, columns)] = ["" if one is None else one.gold for one in pairs]
             columns[unique_name("ranks_apart", columns)] = ["" if one is None else one.gap for one in pairs]
-        write_csv(path, columns)
+        write_spreadsheet(path, columns)
 
 
 def unique_name(name: str, taken: Container[str]) -> str:

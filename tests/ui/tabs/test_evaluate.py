@@ -29,7 +29,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id
 from sbert_studio.ui.tabs.evaluate import handlers
-from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, verdict
+from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, needed_digits, verdict
 from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
 from sbert_studio.ui.tabs.evaluate.view import task_choices
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
@@ -76,12 +76,12 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     assert (job.status, view.job, view.questions) == ("finished", None, None), job
     conclusion, scores, chart, details, differences = view.conclusion, view.scores, view.chart, view.details, view.differences
     assert conclusion and chart and details and differences and job.message == conclusion["text"]
-    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Significant?"]
+    assert column_names(scores) == ["Model", "Cosine Spearman", "95% interval", "Sentences/s", "Difference", "Verdict"]
     assert scores["caption"].startswith("pairs.csv · ") and "200 rows read, 200 evaluated, 0 skipped" in scores["caption"]
-    assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3] > 0 for row in scores["rows"])
+    assert [row[0] for row in scores["rows"]] == [tiny, static] and all(row[3][0] <= row[3][1] <= row[3][2] for row in scores["rows"])
     first, second = scores["rows"]
     assert first[2][0] <= first[1] == first[2][1] <= first[2][2]
-    assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "not significant")
+    assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "no difference beyond chance")
     assert [point["name"] for point in chart["points"]] == [tiny, static] and chart["metric"] == "Cosine Spearman"
     assert [row[1] for row in details["rows"]] == ["cosine", "dot", "euclidean", "manhattan"] * 2
     assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == handlers.EVALUATE_AGAIN
@@ -188,16 +188,16 @@ def test_question_about_the_file_is_answered_by_a_click(page: Page, reversed_sco
 
 
 def test_question_about_the_file_is_answered_by_arguments(page: Page, reversed_scores: Path, tmp_path: Path) -> None:
-    judge = page.studio.evaluation
+    service = page.studio.evaluation
     with pytest.raises(OpenQuestionsError) as caught:
-        judge.evaluate(None, reversed_scores)
+        service.evaluate(None, reversed_scores)
     assert caught.value.questions[0].name == "scale" and "--as-read" in caught.value.hint
-    right = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
-    as_read = judge.evaluate(None, reversed_scores, overrides=SchemaOverrides(as_read=True))
+    right = service.evaluate(None, reversed_scores, overrides=SchemaOverrides(scale=(5.0, 0.0))).scores["cosine"]["spearman"]
+    as_read = service.evaluate(None, reversed_scores, overrides=SchemaOverrides(as_read=True))
     assert right > 0.3 and as_read.scores["cosine"]["spearman"] == pytest.approx(-right)
     assert any("uncertain" in note and "most similar" in note for note in as_read.notes)
     pairs = reversed_scores.with_name("pairs.csv")
-    assert judge.evaluate(None, pairs).notes == ()
+    assert service.evaluate(None, pairs).notes == ()
     with pytest.raises(StudioError, match="most similar") as error:
         api.evaluate(page.studio, str(reversed_scores), "", "auto")
     assert 'scale="5-0"' in str(error.value) and "as_read=true" in str(error.value)
@@ -397,8 +397,9 @@ def test_deleted_models_leave_the_comparison_and_unchanged_choices_are_not_sent(
 DRAWS = np.random.default_rng(0).normal(0.5, 0.01, 500)
 
 
-def score(title: str, value: float, draws: Any = None, rate: float = 0.0, metric: str = "cosine_spearman") -> MainScore:
-    return MainScore(title, "x", "sts", metric, value, (value - 0.1, value + 0.1), draws, rate)
+def score(title: str, value: float, draws: Any = None, rate: float = 0.0, metric: str = "cosine_spearman", noise: float = 0.1) -> MainScore:
+    spread = (rate * (1 - noise), rate * (1 + noise))
+    return MainScore(title, "x", "sts", metric, value, (value - 0.1, value + 0.1), draws, rate, spread)
 
 
 def conclude(*scores: MainScore) -> str:
@@ -407,20 +408,35 @@ def conclude(*scores: MainScore) -> str:
 
 def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance() -> None:
     apart = conclusion_view([score("A", 0.5, DRAWS, 10), score("B", 0.6, DRAWS + 0.1, 1), score("C", 0.59, DRAWS + 0.09, 100)])
-    assert apart["text"].startswith("B is better than C by 0.0100") and "beyond chance" in apart["text"]
-    assert apart["more"][0].startswith("B is better than A by 0.1000 (between +0.1000")
+    assert apart["text"].startswith("B is better than C by 0.010 ") and "beyond chance" in apart["text"]
+    assert apart["more"][0].startswith("B is better than A by 0.100 (between +0.100")
     assert apart["more"][1] == "C encodes 100 times as many sentences per second."
     assert set(apart["theirs"]) == {"A", "B", "C"}
-    once = conclusion_view([score("A", 0.5, DRAWS, 130), score("B", 0.6, DRAWS + 0.1, 100)])
-    assert not any("per second" in sentence for sentence in once["more"]), "within the error of one timing"
     near = conclusion_view([score("A", 0.50, DRAWS), score("B", 0.505, np.random.default_rng(1).normal(0.505, 0.01, 500))])
-    assert near["text"].startswith("B is ahead of A by 0.0050") and "could be due to chance" in near["text"] and near["more"] == []
+    assert near["text"].startswith("B is ahead of A by 0.005 ") and "no difference beyond chance" in near["text"] and near["more"] == []
     assert conclude(score("A", 0.5), score("B", 0.5)) == "A and B have the same score."
     assert "too few" in conclude(score("A", 0.5), score("B", 0.6))
     assert "a different metric" in conclude(score("A", 0.5), score("B", 0.6, metric="accuracy"))
     lower = [replace(one, task="geometry") for one in (score("A", 0.5, DRAWS), score("B", 0.6, DRAWS + 0.1))]
-    assert conclude(*lower).startswith("A is better than B by 0.1000 (between +0.1000")
-    assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.5000", "95% interval 0.4000 to 0.6000"))
+    assert conclude(*lower).startswith("A is better than B by 0.100 (between +0.100")
+    assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.500", "95% interval 0.400 to 0.600"))
+
+
+def test_speeds_differ_only_beyond_their_spread_and_are_unknown_without_one() -> None:
+    def speeds(slow: MainScore, fast: MainScore) -> str:
+        return str(conclusion_view([slow, fast])["more"][-1])
+
+    best = score("B", 0.6, DRAWS + 0.1, 100)
+    assert speeds(score("A", 0.5, DRAWS, 130), best) == "A encodes 1.3 times as many sentences per second."
+    assert speeds(score("A", 0.5, DRAWS, 105), best) == "The speeds of A and B do not differ beyond their spread."
+    assert speeds(score("A", 0.5, DRAWS, 300, noise=0.7), best) == "The speeds of A and B do not differ beyond their spread."
+    assert "unknown" in speeds(replace(score("A", 0.5, DRAWS, 300), rate_spread=None), best)
+    assert conclusion_view([score("A", 0.5, DRAWS, 50), best])["more"] == [], "the best model is the fastest"
+
+
+def test_a_fourth_decimal_is_shown_only_where_three_hide_a_difference() -> None:
+    assert needed_digits(score("A", 0.81, DRAWS), score("B", 0.82, DRAWS + 0.01)) == 3
+    assert needed_digits(score("A", 0.8101, DRAWS), score("B", 0.8104, DRAWS + 0.0003)) == 4
 
 
 def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
@@ -431,7 +447,7 @@ def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
     assert all(part in view["text"] for part in ("85 of 100 rows right instead of 80", "(between +5 and +5)", "beyond chance"))
     wide = draws + np.linspace(-1, 1, 500)
     near = conclude(score("A", 0.8004, draws, metric="cosine_accuracy"), score("B", 0.8021, wide, metric="cosine_accuracy"))
-    assert "it gets 802 of 1,000 rows right instead of 800" in near and "could be due to chance" in near
+    assert "it gets 802 of 1,000 rows right instead of 800" in near and "no difference beyond chance" in near
 
 
 @pytest.mark.parametrize(("only_a", "only_b"), [(10, 2), (12, 4), (17, 7), (18, 7), (6, 4)])
@@ -443,8 +459,8 @@ def test_interval_has_enough_digits_to_show_on_which_side_of_zero_it_ends(only_a
     text = conclude(
         *(score(name, float(rows.mean()), bootstrap_mean(rows), metric="accuracy") for name, rows in zip("AB", right, strict=True))
     )
-    low, high = (float(end.replace("−", "-")) for end in re.findall(r"[+−][\d.]+", text))
-    assert ("beyond chance" in text) is (low > 0) and high > 0, text
+    low, high = (float(end.replace("−", "-").lstrip("±")) for end in re.findall(r"[+−±][\d.]+", text))
+    assert ("no difference beyond chance" not in text) is (low > 0) and high > 0, text
 
 
 def test_verdict_needs_an_interval_that_excludes_zero() -> None:
@@ -452,12 +468,12 @@ def test_verdict_needs_an_interval_that_excludes_zero() -> None:
         return replace(score("A", 0.5, draws), task=task)
 
     draws = np.random.default_rng(0).normal(size=500)
-    assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.1000 to +0.1000")
+    assert verdict(drawn(draws), drawn(draws + 0.1)).startswith("better, +0.100 to +0.100")
     assert verdict(drawn(draws), drawn(draws - 0.1)).startswith("worse")
-    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("not significant")
+    assert verdict(drawn(draws), drawn(np.random.default_rng(1).normal(size=500))).startswith("no difference beyond chance")
     assert verdict(drawn(None), drawn(draws)) == ""
     wide, narrow = (drawn(draws + mean, "geometry") for mean in (0.1, 0.3))
-    assert verdict(wide, narrow).startswith("worse, +0.2000"), "lower is better"
+    assert verdict(wide, narrow).startswith("worse, +0.200"), "lower is better"
 
 
 def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_place_on_the_leaderboard(page: Page, tmp_path: Path) -> None:

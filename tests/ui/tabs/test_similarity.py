@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 from scipy.stats import rankdata, spearmanr
 from tiny_studio import write_pairs
 
@@ -168,6 +169,8 @@ def test_file_of_pairs_reports_correlation_and_worst_rows(page: Page, tmp_path: 
         rows = list(csv.DictReader(source))
     assert [float(row["score"]) for row in rows] == pytest.approx(gold.tolist())
     assert [float(row["ranks_apart"]) for row in rows] == pytest.approx(gaps.tolist(), abs=1e-4)
+    names, *cells = load_workbook(handlers.write_scores(page, found.scores, ".xlsx")).worksheets[0].values
+    assert list(names) == list(rows[0]) and [row[names.index("score")] for row in cells] == pytest.approx(gold.tolist())
 
     handlers.label_row(page, found.scores, None, Selection("apart", agreement.worst[0].place))
     assert [[pair.a, pair.b] for pair in page.baskets.of("local").pairs] == [worst["rows"][0][1:3]]
@@ -216,7 +219,7 @@ def test_columns_named_like_ours_are_renamed_in_the_file(tmp_path: Path) -> None
     from sbert_studio.services.results import PairScore, PairScores, Similarity
 
     rows = (PairScore(2, "cat", "dog", Similarity(0.5, 1, 2, 3)),)
-    PairScores(rows, ("row", "row"), RowReport(1, 1)).to_csv(tmp_path / "out.csv")
+    PairScores(rows, ("row", "row"), RowReport(1, 1)).write(tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         (found,) = csv.DictReader(source)
     assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")

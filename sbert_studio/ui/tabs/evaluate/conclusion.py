@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ....evaluation.changes import BETTER, decimals, describe_change, format_difference, format_score, interval_verdict, is_faster
 from ....evaluation.report import SHARE_METRICS, describe_metric, natural_frequencies
 from ....i18n import _, to_sentence, uncapitalize
 from ....services.evaluation import INFLATES_SCORE
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ....services.results import EvaluationResult
 
 _MAX_DIGITS = 6
-_MIN_SPEEDUP = 2.0  # each model is timed once, and on a busy machine two runs of the same model differ by a third or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,7 @@ class MainScore:
     interval: Sequence[float] | None  # 95 % interval, if there is one
     resampled: np.ndarray | None
     rate: float  # sentences per second; 0 if nothing was encoded
+    rate_spread: Sequence[float] | None = None  # lowest and highest measurement
 
     @property
     def lower_is_better(self) -> bool:
@@ -50,7 +51,7 @@ def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list
 
     scores = []
     for model in evaluation.models:
-        title = titles.get(model.model, model.model)
+        title, speed = titles.get(model.model, model.model), (model.rate, model.rate_spread)
         means = [
             (_("{name}, average", name=one.name), mean)
             for one, mean in zip(evaluation.averages, model.averages, strict=True)
@@ -64,9 +65,10 @@ def main_scores(evaluation: EvaluationResult, titles: Mapping[str, str]) -> list
         elif means or groups:
             data, mean = (means or [(_("{name}, mean over its files", name=name), mean) for name, mean in groups])[0]
             interval = None if mean.resampled is None else percentile_interval(mean.resampled)
-            scores.append(MainScore(title, data, mean.task, mean.metric, mean.main, interval, mean.resampled, model.rate))
+            scores.append(MainScore(title, data, mean.task, mean.metric, mean.main, interval, mean.resampled, *speed))
             continue
-        scores.append(MainScore(title, data, report.task, *main_score(report), report.scores.get("interval"), report.resampled, model.rate))
+        interval = report.scores.get("interval")
+        scores.append(MainScore(title, data, report.task, *main_score(report), interval, report.resampled, *speed))
     return scores
 
 
@@ -81,15 +83,18 @@ def cautions(evaluation: EvaluationResult) -> list[str]:
 
 
 def verdict(first: MainScore, other: MainScore) -> str:
-    """Compare a model with the first one by the 95 % interval of a paired bootstrap, such as ``better, +0.0101 to +0.0523``."""
-    from ....evaluation.tasks import get_task
-
+    """Compare a model with the first one by the 95 % interval of a paired bootstrap, such as ``better, +0.010 to +0.052``."""
     low, high = _gain_interval(first, other)
     if low is None or high is None:
         return "" if first.resampled is None or other.resampled is None else "too few rows to tell"
-    higher, lower = ("worse", "better") if get_task(first.task).lower_is_better else ("better", "worse")
-    word = higher if low > 0 else lower if high < 0 else "not significant"
-    return _("{verdict}, {low} to {high}", verdict=word, low=_signed(low, 4), high=_signed(high, 4))
+    word = interval_verdict((-high, -low) if first.lower_is_better else (low, high))
+    change = describe_change(first.score, other.score, (low, high))
+    return _("{verdict}, {low} to {high}", verdict=_(word), low=_minus(change.interval[0]), high=_minus(change.interval[1]))
+
+
+def needed_digits(first: MainScore, other: MainScore) -> int:
+    """Return the number of decimals that show the difference of a model from the first one."""
+    return decimals(first.score, other.score, [end for end in _gain_interval(first, other) if end is not None])
 
 
 def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Sequence[str] = ()) -> Value:
@@ -98,16 +103,16 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
     titles = [score.title for score in scores]
     if not others:
         metric = describe_metric(best.metric)
-        text = _("{=title}: {metric} {score}.", title=best.title, metric=metric, score=f"{best.score:.4f}")
+        text = _("{=title}: {metric} {score}.", title=best.title, metric=metric, score=format_score(best.score))
         if best.interval:
             low, high = best.interval
             text = _(
                 "{title}: {metric} {score} (95% interval {low} to {high}).",
                 title=best.title,
                 metric=metric,
-                score=f"{best.score:.4f}",
-                low=f"{low:.4f}",
-                high=f"{high:.4f}",
+                score=format_score(best.score),
+                low=format_score(low),
+                high=format_score(high),
             )
         return {"text": text, "more": list(warnings), "theirs": titles}
     comparisons = [_compare(best, other) for other in others]
@@ -121,7 +126,7 @@ def _compare(best: MainScore, other: MainScore) -> str:
             "{title} is evaluated with a different metric ({metric} {score}).",
             title=other.title,
             metric=describe_metric(other.metric),
-            score=f"{other.score:.4f}",
+            score=format_score(other.score),
         )
     if best.rank_value == other.rank_value:
         return _("{title} and {title2} have the same score.", title=best.title, title2=other.title)
@@ -129,30 +134,33 @@ def _compare(best: MainScore, other: MainScore) -> str:
 
 
 def _compare_scores(best: MainScore, other: MainScore) -> str:
-    a, b, gain = best.title, other.title, best.rank_value - other.rank_value
-    interval, is_certain = _describe_gain(best, other, 1, 4)
-    if not interval:
-        return _("{a} is ahead of {b} by {gain}, but there are too few rows to distinguish this from chance.", a=a, b=b, gain=f"{gain:.4f}")
-    if is_certain:
+    a, b = best.title, other.title
+    ends = _gain_interval(best, other) if best.lower_is_better else _gain_interval(other, best)
+    change = describe_change(other.rank_value, best.rank_value, ends)
+    gain = change.gain.lstrip("+")
+    if not change.interval:
+        return _("{a} is ahead of {b} by {gain}, but there are too few rows to distinguish this from chance.", a=a, b=b, gain=gain)
+    interval = _("between {low} and {high}", low=_minus(change.interval[0]), high=_minus(change.interval[1]))
+    if change.verdict == BETTER:
         return _(
             "{a} is better than {b} by {gain} ({interval}); the difference is beyond chance.",
             a=a,
             b=b,
-            gain=f"{gain:.4f}",
+            gain=gain,
             interval=interval,
         )
     return _(
-        "{a} is ahead of {b} by {gain} ({interval}); the difference could be due to chance.",
+        "{a} is ahead of {b} by {gain} ({interval}): no difference beyond chance.",
         a=a,
         b=b,
-        gain=f"{gain:.4f}",
+        gain=gain,
         interval=interval,
     )
 
 
 def _compare_shares(best: MainScore, other: MainScore) -> str:
     a, b, (of, one, two) = best.title, other.title, natural_frequencies(best.score, other.score)
-    interval, is_certain = _describe_gain(best, other, of, 0 if of == 100 else 1)
+    interval, is_certain = _describe_counts(best, other, of, 0 if of == 100 else 1)
     counts = {"a": a, "b": b, "of": f"{of:,}", "one": f"{one:,}", "two": f"{two:,}"}
     if not interval:
         return _(
@@ -167,14 +175,14 @@ def _compare_shares(best: MainScore, other: MainScore) -> str:
             interval=interval,
         )
     return _(
-        "{a} is ahead of {b}: it gets {one} of {of} rows right instead of {two} ({interval}); the difference could be due to chance.",
+        "{a} is ahead of {b}: it gets {one} of {of} rows right instead of {two} ({interval}): no difference beyond chance.",
         **counts,
         interval=interval,
     )
 
 
-def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) -> tuple[str, bool]:
-    """Return a description of the 95 % interval of the gain (empty without one), and whether it is above zero.
+def _describe_counts(best: MainScore, other: MainScore, factor: int, digits: int) -> tuple[str, bool]:
+    """Return a description of the 95 % interval of the gain in rows of ``factor`` (empty without one), and whether it is above zero.
 
     It has more than ``digits`` decimals if these do not show the signs of its ends.
     """
@@ -183,11 +191,12 @@ def _describe_gain(best: MainScore, other: MainScore, factor: int, digits: int) 
         return "", False
     ends = factor * low, factor * high
     needed = next((more for more in range(digits, _MAX_DIGITS) if all(round(end, more) for end in ends if end)), _MAX_DIGITS)
-    return _("between {low} and {high}", low=_signed(ends[0], needed), high=_signed(ends[1], needed)), low > 0
+    words = [_minus(format_difference(end, needed)) for end in ends]
+    return _("between {low} and {high}", low=words[0], high=words[1]), interval_verdict((low, high)) == BETTER
 
 
-def _signed(value: float, digits: int) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")
+def _minus(number: str) -> str:
+    return number.replace("-", "−")
 
 
 def _gain_interval(first: MainScore, other: MainScore) -> tuple[float, float] | tuple[None, None]:
@@ -200,8 +209,11 @@ def _compare_speed(best: MainScore, others: Sequence[MainScore]) -> str:
     fastest = max((score for score in (best, *others) if score.rate), key=lambda score: score.rate, default=None)
     if fastest is None or fastest is best or not best.rate:
         return ""
+    is_different = is_faster(fastest.rate_spread, best.rate_spread)
+    if is_different is None:
+        return "Speeds were measured only once: whether they differ is unknown."
+    if not is_different:
+        return _("The speeds of {title} and {title2} do not differ beyond their spread.", title=fastest.title, title2=best.title)
     factor = fastest.rate / best.rate
-    shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}"
-    return (
-        _("{title} encodes {shown} times as many sentences per second.", title=fastest.title, shown=shown) if factor >= _MIN_SPEEDUP else ""
-    )
+    shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}" if factor >= 1.1 else f"{factor:.2f}"
+    return _("{title} encodes {shown} times as many sentences per second.", title=fastest.title, shown=shown)

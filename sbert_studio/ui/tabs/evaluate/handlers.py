@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ....data.loading.hub import hub_address, parse_hub_address
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
+from ....evaluation.changes import SCORE_DIGITS
 from ....evaluation.report import describe_metric
 from ....evaluation.tasks import TASKS, get_task
 from ....i18n import _
@@ -22,7 +23,7 @@ from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store
 from ...state import ModelUpdate, is_own_model
-from ...views import UNCHANGED, Unchanged, Update, Value, chosen_option, column, placeholder, props, table
+from ...views import UNCHANGED, Unchanged, Update, Value, chosen_option, column, placeholder, props, speed_cell, table
 from .first_scores import first_scores
 from .view_model import (
     ComparedModels,
@@ -457,24 +458,29 @@ def visible_entries(page: Page, owner: object, key: str | None = "") -> list[Lea
     return [entry for entry in found if dataset_key(entry) == key] if key else found
 
 
+_MEASURED_ONCE = "Speeds without a range were measured only once: whether they differ is unknown."
+
+
 def entries_table(entries: Sequence[LeaderboardEntry], is_one_set: bool = False) -> Value:
     if not entries:
         return NO_ENTRIES
     has_metric = not is_one_set or len({entry.metric for entry in entries}) > 1
-    columns = [column("Model", main=True), column("Score", "bar", digits=4), column("95% interval", "interval")]
+    columns = [column("Model", main=True), column("Score", "bar", digits=SCORE_DIGITS), column("95% interval", "interval")]
     columns += [] if is_one_set else [column("Set", ours=True)]
     columns += [column("Metric", ours=True)] if has_metric else []
-    columns += [column("Sentences/s", "count"), column("Dimensions", "count"), column("When")]
+    columns += [column("Sentences/s", "speed"), column("Dimensions", "count"), column("When")]
     names = dataset_names(entries)
     rows = []
     for entry in entries:
         row: list[object] = [entry.title, entry.score, None if entry.low is None else [entry.low, entry.score, entry.high]]
         row += [] if is_one_set else [names[dataset_key(entry)]]
         row += [describe_metric(entry.metric)] if has_metric else []
-        row += [round(entry.rate) if entry.rate else None, entry.dim or None, entry.created[:16].replace("T", " ")]
+        row += [speed_cell(entry.rate, entry.rate_spread), entry.dim or None, entry.created[:16].replace("T", " ")]
         rows.append(row)
     caption = "" if has_metric else _("{data} · {metric}", data=entries[0].data, metric=describe_metric(entries[0].metric))
-    return table(columns, rows, ids=[entry.id for entry in entries], action="Select this entry", event="entry", caption=caption)
+    note = _MEASURED_ONCE if any(entry.rate and entry.rate_spread is None for entry in entries) else ""
+    ids = [entry.id for entry in entries]
+    return table(columns, rows, ids=ids, action="Select this entry", event="entry", caption=caption, note=note)
 
 
 def entries_chart(entries: Sequence[LeaderboardEntry]) -> Value | None:
@@ -482,5 +488,5 @@ def entries_chart(entries: Sequence[LeaderboardEntry]) -> Value | None:
     newest = {entry.fingerprint: entry for entry in sorted(entries, key=lambda entry: entry.created) if entry.rate}
     shown = [entry for entry in entries if newest.get(entry.fingerprint) is entry and entry.metric == entries[0].metric]
     intervals = [None if entry.low is None or entry.high is None else (entry.low, entry.high) for entry in shown]
-    points = [(entry.title, entry.rate, entry.score, interval) for entry, interval in zip(shown, intervals, strict=True)]
+    points = [(entry.title, entry.rate, entry.rate_spread, entry.score, interval) for entry, interval in zip(shown, intervals, strict=True)]
     return speed_chart(points, shown[0].metric) if shown else None

@@ -12,6 +12,7 @@ import gradio as gr
 import numpy as np
 
 from ....errors import StudioError
+from ....evaluation.changes import describe_change
 from ....evaluation.report import natural_frequencies
 from ....i18n import _
 from ....runs.files import RunFiles
@@ -281,10 +282,9 @@ def describe_categories(groups: CategoryChange) -> str:
     )
     if groups.interval is None:
         return _("{words}; {texts} texts are too few to distinguish a gain from chance.", words=words, texts=f"{groups.texts:,}")
-    low, high = groups.interval
-    verdict = "significantly better" if low > 0 else "significantly worse" if high < 0 else "this could be due to chance"
-    verdict = "no difference" if groups.before == groups.after else verdict
-    span = f"{low:+.3f} to {high:+.3f}".replace("-", "−")
+    change = describe_change(groups.before, groups.after, groups.interval)
+    verdict = "no difference" if groups.before == groups.after else change.verdict
+    span = " to ".join(change.interval).replace("-", "−")
     if groups.learned:
         flattered = _(
             "{texts} texts, {learned} of which were used to fine-tune a model, so its score is too optimistic",
@@ -294,14 +294,14 @@ def describe_categories(groups: CategoryChange) -> str:
         return _(
             "{words}: {verdict} (95% interval of the gain: {span}; {flattered}).",
             words=words,
-            verdict=verdict,
+            verdict=_(verdict),
             span=span,
             flattered=flattered,
         )
     return _(
         "{words}: {verdict} (95% interval of the gain: {span}; {texts} texts that no model was fine-tuned on).",
         words=words,
-        verdict=verdict,
+        verdict=_(verdict),
         span=span,
         texts=f"{groups.texts:,}",
     )
@@ -334,7 +334,7 @@ def _categories_value(changes: ModelDiff, groups: CategoryChange) -> Value:
     shown += more[::-1][: _MAX_CATEGORY_PAIRS - min(len(fewer), _MAX_CATEGORY_PAIRS // 2)]
     rows: list[Value] = []
     for one in shown[:_MAX_CATEGORY_PAIRS]:
-        examples = one.mended if one.after < one.before else one.broken
+        examples = one.resolved if one.after < one.before else one.introduced
         theirs = [shorten(changes.corpus.texts[examples[0]]), changes.corpus.fields[groups.column][examples[0]]] if examples else []
         example = _("such as “{theirs}” ({theirs2})", theirs=theirs[0], theirs2=theirs[1]) if theirs else ""
         rows.append({"categories": list(one.categories), "before": one.before, "after": one.after, "example": example, "theirs": theirs})

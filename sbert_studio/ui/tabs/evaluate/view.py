@@ -30,12 +30,12 @@ _PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test s
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "How good is it?", "text": _ABOUT})
     with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap") as subtabs:
-        with gr.Tab("Scores", id="judge", elem_id="view-first-judge") as scores:
+        with gr.Tab("Scores", id="scores", elem_id="view-first-scores") as scores:
             panel = Panel(page, **_draw_evaluation(page))
             board = Panel(page, **_draw_leaderboard(page))
         with gr.Tab("Compare models", id=SUBTAB, elem_id=f"view-{SUBTAB}") as differences:
             build_model_diff(page, subtabs)
-    routing.link_subtabs(page, TITLE.lower(), subtabs, {"judge": scores, SUBTAB: differences})
+    routing.link_subtabs(page, TITLE.lower(), subtabs, {"scores": scores, SUBTAB: differences})
     _connect_evaluation(page, panel)
     _connect_models(page, panel)
     _connect_leaderboard(page, board, panel["ended"])

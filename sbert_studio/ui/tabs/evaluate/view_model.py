@@ -7,13 +7,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ....evaluation.answers import AgreementCounts, are_comparable, count_agreement, find_disagreements
+from ....evaluation.changes import SCORE_DIGITS
 from ....evaluation.report import describe_metric, disambiguate_names
 from ....i18n import _, join, verbatim, with_full_stop
 from ....services.questions import OpenQuestionsError
 from ...state import ModelUpdate
 from ...task_list import job_view
-from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, questions_view, shorten, speed_value, table
-from .conclusion import MainScore, best_first, cautions, conclusion_view, main_scores, verdict
+from ...views import (
+    UNCHANGED,
+    SpeedPoint,
+    Unchanged,
+    Update,
+    Value,
+    column,
+    placeholder,
+    props,
+    questions_view,
+    shorten,
+    speed_cell,
+    speed_value,
+    table,
+)
+from .conclusion import MainScore, best_first, cautions, conclusion_view, main_scores, needed_digits, verdict
 
 if TYPE_CHECKING:
     from ....data.examples import Examples
@@ -178,12 +193,13 @@ def evaluation_result(
         differences = differences_table(evaluation, best, second, titles)
     conclusion = conclusion_view(scores, counts, cautions(evaluation)) | {"made": provenance}
     main, details = main_table(scores, evaluation, titles, name), details_table(evaluation, titles)
-    points = [(score.title, score.rate, score.score, score.interval) for score in scores if score.metric == scores[0].metric]
+    shown = [score for score in scores if score.metric == scores[0].metric]
+    points = [(score.title, score.rate, score.rate_spread, score.score, score.interval) for score in shown]
     return EvaluationPanel(conclusion, main, details, speed_chart(points, scores[0].metric), differences)
 
 
-def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None]], metric: str) -> Value | None:
-    """Return the chart of score against speed from (title, sentences per second, score, interval); ``None`` for fewer than two models."""
+def speed_chart(points: Sequence[SpeedPoint], metric: str) -> Value | None:
+    """Return the chart of score against speed; ``None`` for fewer than two models with a speed."""
     timed = [point for point in points if point[1]]
     if len(timed) < 2:
         return None
@@ -193,19 +209,20 @@ def speed_chart(points: Sequence[tuple[str, float, float, Sequence[float] | None
 def main_table(scores: Sequence[MainScore], evaluation: EvaluationResult, titles: Mapping[str, str], name: str) -> Value:
     first = scores[0]
     several, has_interval = len(scores) > 1, any(score.interval for score in scores)
-    columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=4)]
+    digits = max((needed_digits(first, score) for score in scores[1:]), default=SCORE_DIGITS)
+    columns = [column("Model", main=True), column(describe_metric(first.metric), "bar", digits=digits)]
     columns += [column("95% interval", "interval")] if has_interval else []
-    columns += [column("Sentences/s", "count")]
-    # Without the colors for better and worse: the next column says whether a difference is significant.
-    columns += [column("Difference", "change", digits=4), column("Significant?", ours=True)] if several else []
+    columns += [column("Sentences/s", "speed")]
+    # Without colors: the next column says whether a difference is beyond chance.
+    columns += [column("Difference", "change", digits=digits), column("Verdict", ours=True)] if several else []
     rows = []
     for score in scores:
         row: list[object] = [score.title, score.score]
         if has_interval:
             row.append([score.interval[0], score.score, score.interval[1]] if score.interval else None)
-        row.append(round(score.rate) if score.rate else None)
+        row.append(speed_cell(score.rate, score.rate_spread))
         if several:
-            row += [score.score - first.score, verdict(first, score)] if score is not first else [None, ""]
+            row += [round(score.score, digits) - round(first.score, digits), verdict(first, score)] if score is not first else [None, ""]
         rows.append(row)
     note = join("\n", _notes(evaluation, titles))
     return table(columns, rows, caption=_caption(first, evaluation, name), note=note, theirs=[score.title for score in scores])
@@ -228,7 +245,7 @@ def details_table(evaluation: EvaluationResult, titles: Mapping[str, str]) -> Va
     columns += [column("Set", ours=True)] if len(evaluation.files) > 1 else []
     for name in names:
         title = describe_metric(name)
-        columns.append(column(title, "count") if name in counts else column(title, "number", digits=4))
+        columns.append(column(title, "count") if name in counts else column(title, "number", digits=SCORE_DIGITS))
     rows = [
         [head[0], *([similarity] if has_similarities else []), *head[1:], *(scores.get(name) for name in names)]
         for head, similarity, scores in lines

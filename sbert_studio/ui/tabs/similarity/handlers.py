@@ -64,7 +64,8 @@ class MatrixView:
 class PairsView:
     scores: str | None  # key in ``page.pair_scores``
     table: Value
-    save: Update  # update of the download button
+    save: Update  # updates of the download buttons
+    save_xlsx: Update
     worst: Value | None
     header: ModelUpdate = field(default_factory=ModelUpdate)
 
@@ -194,7 +195,7 @@ def matrix_view(studio: Studio, lines: str, model: str | None) -> Value:
 
 def clear_pairs() -> PairsView:
     """Clear the scores when other data is selected."""
-    return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), worst=None)
+    return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), save_xlsx=props(visible=False), worst=None)
 
 
 def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, header: ModelUpdate) -> PairsView:
@@ -211,6 +212,7 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, heade
         scores=key,
         table=pairs_table(scores) | made,
         save=props(visible=True),
+        save_xlsx=props(visible=True),
         worst=None if worst is None else worst | made,
         header=header,
     )
@@ -244,7 +246,7 @@ def worst_table(scores: PairScores) -> Value | None:
                 row.row,
                 row.a,
                 row.b,
-                gap.said,
+                gap.gold,
                 row.similarity.cosine,
                 _("{side}; its ranks differ by {gap}", side=side, gap=f"{abs(gap.gap):.0%}"),
             ]
@@ -365,7 +367,8 @@ def label_row(page: Page, scores: str | None, owner: object, selection: Selectio
     return toggle_pair(page, owner, LabelledPair(rows[row].a, rows[row].b, VERDICTS[selection.action], SIMILARITY))
 
 
-def write_scores(page: Page, scores: str | None) -> Path:
-    path = page.downloads.path("similarity.csv")
-    page.pair_scores.get(scores).to_csv(path)
+def write_scores(page: Page, scores: str | None, suffix: str = ".csv") -> Path:
+    """Write the scores of all pairs as .csv or .xlsx."""
+    path = page.downloads.path(f"similarity{suffix}")
+    page.pair_scores.get(scores).write(path)
     return path

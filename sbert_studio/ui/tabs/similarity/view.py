@@ -98,11 +98,13 @@ def _build_pairs(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         with gr.Row(elem_classes=["sb-buttons"]):
             button = gr.Button("Score the pairs of your data", variant="primary", elem_id=handlers.BUTTON)
-            save = download_button("Download CSV", partial(handlers.write_scores, page), [scores], elem_id="pairs-save", visible=False)
+            write = partial(handlers.write_scores, page)
+            save = download_button("Download CSV", write, [scores], elem_id="pairs-save", visible=False)
+            save_xlsx = download_button("Download XLSX", partial(write, suffix=".xlsx"), [scores], elem_id="pairs-xlsx", visible=False)
         cancel_button("pairs")
         worst = view("table", elem_id="pairs-worst")
         table = view("table", placeholder(NO_SCORES), elem_id="pairs-table")
-    panel = Panel(page, scores=scores, save=save, worst=worst, table=table)
+    panel = Panel(page, scores=scores, save=save, save_xlsx=save_xlsx, worst=worst, table=table)
     panel.on(button.click, handlers.score_data, task="pairs", progress_on="table")
     panel.on(first_sight("pairs-table").select, handlers.score_first_data, task="pairs", progress_on="table")
     panel.on(page.data.change, handlers.clear_pairs, quiet=True)
