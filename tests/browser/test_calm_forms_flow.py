@@ -79,6 +79,7 @@ def test_a_form_sends_the_last_choice_and_keeps_what_is_typed(app: App) -> None:
 def type_while_the_columns_are_read_again(app: App, page: Page) -> None:
     """The answer about the columns does not know of the number."""
     box = page.locator("#tune-epochs input")
+    app.open_section("#tune-low")
     page.locator("#tune-low input").fill("-1")
     page.locator("#tune-low input").blur()
     box.fill("7")

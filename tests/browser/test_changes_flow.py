@@ -33,8 +33,8 @@ def tune_a_model(app: App) -> None:
     pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(REQUESTS, 2))]
     app.add_data("pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))
     expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
-    app.open_section("#tune-judge")
-    app.fine_tune.choose_setting("judge", "split")
+    app.open_section("#tune-evaluation")
+    app.fine_tune.choose_setting("evaluation", "split")
     app.fine_tune.set("name", BY_REQUESTS)
     app.fine_tune.start()
     app.fine_tune.expect_run(BY_REQUESTS, "finished")

@@ -40,7 +40,7 @@ def fix_convert_and_download(app: App) -> None:
     form, page = app.fine_tune, app.page
     form.upload("mine.csv", pairs_with_a_fault())
     expect(form.verdict).to_contain_text("41 rows")
-    expect(form.at("#tune-mended")).to_be_hidden()
+    expect(form.at("#tune-fixed")).to_be_hidden()
     fix = page.get_by_role("button", name="Remove 1 row from the file")
     fix.click()
     expect(form.verdict).to_contain_text("40 rows")
@@ -50,7 +50,7 @@ def fix_convert_and_download(app: App) -> None:
     expect(form.changes).to_contain_text("Remove 1 row")
     expect(form.changes).to_contain_text("0/1 labels")
     expect(form.command).to_contain_text("mine-fixed.csv")
-    name, content = app.download(form.at("#tune-mended"))
+    name, content = app.download(form.at("#tune-fixed"))
     header, *rows = content.decode().splitlines()
     assert name == "mine-fixed.csv" and header.endswith("label") and len(rows) == 40
 
@@ -68,6 +68,7 @@ def change_the_scale(app: App) -> None:
 
     def highest(score: str) -> None:
         app.settle()
+        app.open_section("#tune-high")
         form.at("#tune-high input").fill(score)
         form.at("#tune-high input").press("Enter")
 

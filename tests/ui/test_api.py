@@ -57,7 +57,7 @@ def test_the_named_endpoints_are_public_and_nothing_else(client: Client) -> None
 
 def test_check_train_run_and_evaluate_follow_one_another(client: Client, studio: Studio, pairs: Path) -> None:
     assert client.predict(handle_file(pairs), "", api_name="/check")["kind"] == "scored_pairs"
-    settings = '{"epochs": 0.5, "batch_size": 8, "judge": "split"}'
+    settings = '{"epochs": 0.5, "batch_size": 8, "evaluation": "split"}'
     run = client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train")
     first = client.predict(run["id"], 0, api_name="/run")
     assert studio.runner.wait(run["id"], 300)
@@ -74,7 +74,7 @@ def test_columns_and_a_first_stage_can_be_named(client: Client, studio: Studio, 
     odd.write_text(pairs.read_text().replace("sentence1,sentence2,score", "one,two,three"))
     found = client.predict(handle_file(odd), columns="two,one", target="three", scale="0-10", kind="scored pairs", api_name="/check")
     assert (found["roles"]["texts"], found["roles"]["target"], found["roles"]["high"]) == (["two", "one"], "three", 10)
-    settings = '{"epochs": 0.5, "batch_size": 8, "first.epochs": 0.5, "judge": "split"}'
+    settings = '{"epochs": 0.5, "batch_size": 8, "first.epochs": 0.5, "evaluation": "split"}'
     run = client.predict(
         handle_file(odd), "cosine", "full", settings, "", "", first=handle_file(pairs), columns="one,two", target="three", api_name="/train"
     )
@@ -181,7 +181,7 @@ def test_a_number_of_clusters_that_is_none_is_told_in_words(client: Client, pair
 
 
 def test_a_run_is_stopped_by_its_token_alone(client: Client, studio: Studio, pairs: Path) -> None:
-    settings = '{"epochs": 900, "batch_size": 8, "judge": "split"}'
+    settings = '{"epochs": 900, "batch_size": 8, "evaluation": "split"}'
     mine, others = (client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train") for _ in range(2))
     assert len(mine["token"]) == 40 and mine["token"] != others["token"]
     for guess in ("", "x", others["token"], mine["token"][:-1], mine["id"], "ü"):

@@ -30,6 +30,7 @@ _OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an op
 _CONTROLS = "#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards"
 # Looked at with each frame: an expectation is tried again after up to a second.
 _SETTLED = "document.body?.getAttribute('aria-busy') === 'false'"
+_COLUMN_CHOOSERS = ("kind", "columns", "target", "low", "high", "group")
 _INTERRUPTED = ("AbortError", "errored out", "Failed to fetch", "network error")
 
 # Visible elements that stick out of the right edge and are in no box that scrolls sideways.
@@ -166,8 +167,9 @@ class App:
 
     def open_section(self, control: str) -> None:
         """Open the *Advanced* section that a control is in, if it is closed."""
-        prefix = control.removeprefix("#").split("-")[0]
-        button = self.page.locator(f"#{prefix}-advanced > button:not(.open, [aria-expanded=true])")
+        prefix, _, name = control.removeprefix("#").partition("-")
+        section = "tune-roles" if prefix == "tune" and name in _COLUMN_CHOOSERS else f"{prefix}-advanced"
+        button = self.page.locator(f"#{section} > button:not(.open, [aria-expanded=true])")
         if button.count() and button.is_visible() and not self.page.locator(control).is_visible():
             button.click()
 

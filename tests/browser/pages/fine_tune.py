@@ -43,7 +43,7 @@ class FineTuneTab(Tab):
 
     def judge_by_one_part(self) -> None:
         """Hold out one part of the rows, since folds would train five times more."""
-        self.choose_setting("judge", "split")
+        self.choose_setting("evaluation", "split")
 
     # The run.
     def start(self) -> None:

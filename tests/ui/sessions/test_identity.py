@@ -52,7 +52,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_the_endpoints_ask_the_hub_as_nobody(client: Client, studio: Studio, hub: HubServer, pairs: Any) -> None:
-    settings = '{"epochs": 0.5, "batch_size": 8, "judge": "split"}'
+    settings = '{"epochs": 0.5, "batch_size": 8, "evaluation": "split"}'
     calls: list[tuple[str, tuple[Any, ...]]] = [
         ("/similarity", ("cat", "dog", "MODEL")),
         ("/search", (pairs, "cat", 3, "semantic", "MODEL", "sentence1")),

@@ -70,7 +70,7 @@ def test_callers_of_mcp_are_told_apart(page: tuple[Studio, str], tmp_path: Path)
         "file": text,
         "loss": "cosine",
         "method": "full",
-        "settings": '{"epochs": 900, "judge": "split"}',
+        "settings": '{"epochs": 900, "evaluation": "split"}',
         "model": "",
         "name": "x",
     }

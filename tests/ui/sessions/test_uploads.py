@@ -102,7 +102,7 @@ def begin(client: httpx.Client, pairs: Path, address: str) -> str:
     """Ask for a training as a caller at ``address``; what came of it."""
     headers = {"X-Forwarded-For": address}
     (path,) = client.post("/upload", files={"files": ("pairs.csv", pairs.read_bytes())}, headers=headers).json()
-    settings = json.dumps({"epochs": 900, "batch_size": 8, "judge": "split"})
+    settings = json.dumps({"epochs": 900, "batch_size": 8, "evaluation": "split"})
     file = {"path": path, "meta": {"_type": "gradio.FileData"}}
     data = [file, "cosine", "full", settings, "", "x", None, None, *[""] * 10, False]
     event = client.post("/call/train", json={"data": data}, headers=headers).json()["event_id"]

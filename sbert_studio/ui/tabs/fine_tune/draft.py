@@ -20,6 +20,7 @@ from ....serialization import to_plain
 from ....services.questions import apply_answer
 from ....services.run_setup import default_run_name
 from ....services.training_plan import FIRST_STAGE_PREFIX, AnsweredQuestion, TrainRequest
+from ....training.events import rename_settings
 from ...views import Value, chosen_option
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ def restore_draft(page: Page, owner: object, saved: object, model: str | None) -
         dev, first = (_find_file(page, owner, stored.get(part)) for part in ("dev", "first"))
         changed = draft.with_request(
             choices=_column_choices(stored.get("choices")),
-            overrides={key: value for key, value in _mapping(stored.get("overrides")).items() if isinstance(key, str)},
+            overrides=rename_settings({key: value for key, value in _mapping(stored.get("overrides")).items() if isinstance(key, str)}),
             dev=dev[0] if dev else None,
             first=first[0] if first else None,
         )

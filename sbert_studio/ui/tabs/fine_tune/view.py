@@ -61,7 +61,10 @@ def _draw_data(page: Page, panel: Panel) -> None:
         cancel_button("tune")
         panel.components["preview"] = view("table", NO_FILE, elem_id="tune-preview")
         data = {"elem_classes": ["sb-data"]}
-        with gr.Row(visible=False) as roles:
+        with (
+            gr.Accordion("Advanced: columns", open=False, visible=False, elem_id="tune-roles", elem_classes=["sb-remember"]) as roles,
+            gr.Row(),
+        ):
             kinds = [(words, kind) for kind, words in KINDS.items()]
             panel.components |= {
                 "kind": gr.Dropdown(kinds, value=None, label="Kind of examples", elem_id="tune-kind", min_width=200),
@@ -74,7 +77,7 @@ def _draw_data(page: Page, panel: Panel) -> None:
         panel.components |= {"roles": roles, "findings": view("findings", elem_id="tune-findings")}
         with gr.Column(visible=False, elem_classes=["sb-tight"]) as changed:
             write = partial(handlers.write_changed_file, page)
-            download_button("Download the changed file", write, [panel["draft"]], elem_id="tune-mended")
+            download_button("Download the changed file", write, [panel["draft"]], elem_id="tune-fixed")
             view("note", {"text": _EXACT})
         panel.components["changed"] = changed
         with gr.Accordion("Use my own validation file", open=False):

@@ -84,7 +84,7 @@ class PlanView:
 class DraftView:
     draft: str | None  # its key in ``page.drafts``
     preview: Value
-    roles: Update  # update of the row with the next six components, the column selectors
+    roles: Update  # update of the section with the next six components, the column selectors
     kind: Update | Unchanged = UNCHANGED
     columns: Update | Unchanged = UNCHANGED
     target: Update | Unchanged = UNCHANGED
@@ -146,7 +146,7 @@ def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: obje
     return DraftView(
         draft=key,
         preview=preview_table(draft),
-        roles=props(visible=draft.is_checked),
+        roles=roles_section(draft),
         kind=props(value=kind),
         columns=props(choices=names, value=list(texts)),
         target=props(choices=names, value=target, visible=kind in _WITH_TARGET),
@@ -157,6 +157,12 @@ def draft_view(page: Page, key: str, draft: Draft, model: str | None, sent: obje
         changed=props(visible=bool(draft.changes)),
         plan=plan_view(page, draft, model, sent, forecast),
     )
+
+
+def roles_section(draft: Draft) -> Update:
+    """Return the update of the section with the column selectors, which opens by itself only if the columns are uncertain."""
+    is_uncertain = draft.is_checked and (draft.diagnosis is None or bool(draft.diagnosis.questions))
+    return props(visible=draft.is_checked, open=True) if is_uncertain else props(visible=draft.is_checked)
 
 
 def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, forecast: Value | None = None) -> PlanView:

@@ -142,7 +142,7 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     assert labelled.overrides == {"epochs": 2.0}
     written = handlers.write_changed_file(page, page.drafts.put(labelled))
     assert written.name == "pairs-fixed.csv"
-    assert written.read_text(encoding="utf-8").startswith("sentence1,sentence2,label")
+    assert written.read_text(encoding="utf-8-sig").startswith("sentence1,sentence2,label")
     assert "pairs-fixed.csv" in drafts.command_line(labelled, "m", "m")
     again = drafts.change_rows(page.studio, labelled, "undo", 0, None)
     assert again.table is draft.table and again.changes == () and not view_model.findings_view(again)["undo"]
@@ -167,7 +167,7 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
 
 def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
     draft = drafts.change_rows(page.studio, open_path(page, pairs), "convert", "scored_to_labelled", None)
-    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "loss": "softmax", "judge": "split"})
+    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "loss": "softmax", "evaluation": "split"})
     run = drafts.start_run(page.studio, planned, "local", "")
     page.studio.runner.wait(run.id, 300)
     done = page.studio.fine_tune.get_run(run.id).run
@@ -249,7 +249,7 @@ def test_the_printed_command_gives_the_same_roles(
     until = min(words.index(flag) for flag in ("--loss", "--method"))
     assert run(["check", *words[2:until], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["roles"] == draft.diagnosis.roles.to_json()
-    assert run([*words[1:], "--epochs", "0.2", "--set", "judge=split", "--json"]) == 0, capsys.readouterr().err
+    assert run([*words[1:], "--epochs", "0.2", "--set", "evaluation=split", "--json"]) == 0, capsys.readouterr().err
 
 
 def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: Page, pairs: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: 
 
 def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
-    run_id = start(page, key, form_of(page.drafts.get(key), epochs="1", batch_size="8", judge="split"), None, None, "Mine")
+    run_id = start(page, key, form_of(page.drafts.get(key), epochs="1", batch_size="8", evaluation="split"), None, None, "Mine")
     follow = run_panel.attach_run(page, {"owner": "", "job": run_id})
     assert follow.chosen == run_id
     page.studio.runner.wait(run_id, 300)
@@ -290,14 +290,14 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
     key = draft_of(page, pairs)
     names, ids = [], []
     for _ in range(3):
-        run_id = start(page, key, form_of(page.drafts.get(key), epochs="0.2", judge="split"), None, None, "second")
+        run_id = start(page, key, form_of(page.drafts.get(key), epochs="0.2", evaluation="split"), None, None, "second")
         ids.append(run_id)
         names.append(page.studio.fine_tune.get_run(run_id).run.name)
     assert names == ["second", "second 2", "second 3"]
     assert drafts.free_name(page.studio, "another visitor", "second") == "second"
     for run_id in ids:
         page.studio.runner.wait(run_id, 300)
-    next_one = start(page, key, form_of(page.drafts.get(key), epochs="0.2", judge="split"), ids[1], None, "third")
+    next_one = start(page, key, form_of(page.drafts.get(key), epochs="0.2", evaluation="split"), ids[1], None, "third")
     panel = read_run(page, FollowedRun(next_one)).run
     assert panel["subtitle"].endswith("from second 2")
     facts, _, _ = models.model_details(page, None, next_one)
@@ -305,7 +305,7 @@ def test_a_run_whose_name_is_taken_gets_a_number_and_one_that_goes_on_from_it_sa
 
 
 def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned(page: Page, pairs: Path) -> None:
-    run_id = page.studio.fine_tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "judge": "split"})).id
+    run_id = page.studio.fine_tune.train(TrainRequest(pairs, overrides={"epochs": 0.2, "evaluation": "split"})).id
     page.studio.store.record(run_id, status="stopped", model_path=None)
     panel = read_run(page, FollowedRun(run_id)).run
     assert "for training" in panel["rows"][0]
@@ -315,7 +315,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
     mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
-    run_id = start(shared, key, form_of(shared.drafts.get(key), epochs="0.2", judge="split"), None, mine, "")
+    run_id = start(shared, key, form_of(shared.drafts.get(key), epochs="0.2", evaluation="split"), None, mine, "")
     shared.studio.runner.wait(run_id, 300)
     assert run_id in models.list_models(shared, mine, "")[0]
     assert run_id not in models.list_models(shared, theirs, "")[0]
@@ -326,7 +326,7 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
 
 def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
-    short = {"epochs": 0.2, "judge": "split"}
+    short = {"epochs": 0.2, "evaluation": "split"}
     runs = [page.studio.fine_tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
         assert models.list_models(shared, {"owner": forged}, "")[0] == models.list_models(shared, None, "")[0]
@@ -432,6 +432,16 @@ def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -
     assert mended.changes and len(mended.table) < len(draft.table)
     again = restore_draft(page, OWNER, save_draft(page, OWNER, mended, ""), model)
     assert again is not None and len(again.table) == len(mended.table)
+
+
+def test_a_form_of_an_earlier_version_is_read_by_the_names_of_its_settings(page: Page, tmp_path: Path) -> None:
+    model = page.studio.settings.default_model
+    draft = drafts.with_settings(page.studio, open_path(page, write_pairs(tmp_path / "mine.csv"), model), model, {"evaluation": "split"})
+    saved = save_draft(page, OWNER, draft, "")
+    saved["overrides"] = {{"evaluation": "judge"}.get(name, name): value for name, value in saved["overrides"].items()}
+    assert saved["overrides"] == {"judge": "split"}
+    again = restore_draft(page, OWNER, saved, model)
+    assert again is not None and again.plan is not None and again.plan.spec.evaluation == "split"
 
 
 def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterat
 def run_id(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A finished run. Read only, but for its list of mistakes in the last test."""
     pairs = write_pairs(tmp_path_factory.mktemp("data") / "pairs.csv")
-    run = page.studio.fine_tune.submit(TrainRequest(pairs, overrides=quick(judge="split")))
+    run = page.studio.fine_tune.submit(TrainRequest(pairs, overrides=quick(evaluation="split")))
     assert page.studio.runner.wait(run.id, 120)
     return run.id
 

@@ -46,7 +46,7 @@ def test_a_click_shows_one_pair_more_until_all_are_visible() -> None:
 
 def test_pins_go_with_the_run_from_the_form_and_are_seen_by_whoever_looks_later(page: Page, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv")
-    run = page.studio.fine_tune.submit(TrainRequest(path, overrides=quick(judge="split"), pins=parse_pins(PINNED)))
+    run = page.studio.fine_tune.submit(TrainRequest(path, overrides=quick(evaluation="split"), pins=parse_pins(PINNED)))
     assert page.studio.runner.wait(run.id, 120)
     follow = read_run(page, FollowedRun(run.id)).followed
     kept = page.studio.fine_tune.get_pins(run.id)
@@ -59,7 +59,7 @@ def test_pins_go_with_the_run_from_the_form_and_are_seen_by_whoever_looks_later(
     scores = page.studio.similarity.compare("cat dog", "dog cat", run.id)
     assert first["now"] == pytest.approx(scores.cosine, abs=2e-3), "what the model says that one downloads"
     assert [item["rank"] for item in value["nearest"]] == [1, 2, 3, 4, 5] and all(item["before"] for item in value["nearest"])
-    assert page.studio.fine_tune.get_pins(page.studio.fine_tune.submit(TrainRequest(path, overrides=quick(judge="split"))).id) is None
+    assert page.studio.fine_tune.get_pins(page.studio.fine_tune.submit(TrainRequest(path, overrides=quick(evaluation="split"))).id) is None
 
 
 def seen(step: int, *scores: float, **more: Any) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     draft = open_path(page, doubtful)
     shown = view_model.open_questions(draft)
     assert shown is not None and len(shown["questions"]) == 1
+    assert view_model.roles_section(draft) == {"__type__": "update", "visible": True, "open": True}, "uncertain columns are shown"
     (question,) = shown["questions"]
     assert {"glorp", "blarg"} <= set(question["question"].replace("'", " ").split()) and len(question["answers"]) == 3
     assert question["rows"][0]["texts"] and question["rows"][0]["read_as"]
@@ -42,10 +43,11 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
         start(page, key, form_of(draft))
     answered = drafts.answer_question(page.studio, draft, [0, 1], None)
     assert view_model.open_questions(answered) is None and answered.plan is not None and draft.plan is not None
+    assert "open" not in view_model.roles_section(answered)
     assert answered.plan.roles.labels == draft.plan.roles.labels[::-1]
     assert answered.table is draft.table
     assert "--order" in drafts.command_line(answered, "m", "m")
-    planned = drafts.with_settings(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "judge": "split"})
+    planned = drafts.with_settings(page.studio, answered, None, {"epochs": 0.3, "batch_size": 8, "evaluation": "split"})
     begun: list[Any] = []
     submit = page.studio.runner.submit
     monkeypatch.setattr(type(page.studio.planner), "plan", lambda *_, **__: pytest.fail("what is shown was planned again"))
@@ -94,7 +96,7 @@ def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page,
 
 
 def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
-    settings = '{"epochs": 0.3, "batch_size": 8, "judge": "split"}'
+    settings = '{"epochs": 0.3, "batch_size": 8, "evaluation": "split"}'
     checked = api.check(page.studio, str(doubtful))
     assert not checked.certain and checked.questions[0].options[0].choice["order"]
     with pytest.raises(StudioError, match="as_read=true") as caught:
@@ -114,7 +116,7 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
 
     steps = iter([False, False, True])
     run = page.studio.fine_tune.train(
-        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(judge="folds")), should_stop=lambda: next(steps, True)
+        TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(evaluation="folds")), should_stop=lambda: next(steps, True)
     )
     options = (Option("turn it round", "--scale 5-0", {"scale": [5.0, 0.0]}), Option("do not continue", "", {}))
     question = Question("alarm", "Are the targets in the right direction?", options)
