@@ -68,6 +68,8 @@ def train_on_them(app: App) -> None:
     expect(caption).to_contain_text("8 rows")
     expect(caption).to_be_visible()
     app.expect_address(tab="fine-tune")
+    expect(page.locator("#tune-roles")).to_be_visible()
+    app.open_section("#tune-kind")
     assert "Pairs with a label" in page.input_value("#tune-kind input")
     expect(app.basket.drawer).to_be_hidden()
 
