@@ -283,6 +283,12 @@ def write_json(target: Path, value: Any) -> None:
         part.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
+def write_json_lines(target: Path, rows: Iterable[Any]) -> None:
+    """Write each row as a line of UTF-8 JSON, atomically."""
+    with atomic_file(target) as part, part.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 def digest_texts(texts: Iterable[str]) -> str:
     """Return the digest of a sequence of texts, 32 hex digits: SHA-256 of their lengths and UTF-8 bytes."""
     state = hashlib.sha256()

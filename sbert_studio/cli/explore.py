@@ -15,6 +15,8 @@ from ..workspace import require_writable_file
 from .options import (
     Address,
     Engine,
+    LlmModel,
+    LlmUrl,
     ShardRows,
     Threads,
     Workers,
@@ -259,13 +261,8 @@ def topics(
     out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
     topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed for reproducible topics; slower.")] = None,
-    llm_url: Annotated[
-        str, typer.Option(metavar="URL", help="OpenAI-compatible endpoint for the names of topics.", show_default="SBERT_STUDIO_LLM_URL")
-    ] = "",
-    llm_model: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Language model there; its key is SBERT_STUDIO_LLM_KEY.", show_default="SBERT_STUDIO_LLM_MODEL"),
-    ] = "",
+    llm_url: LlmUrl = "",
+    llm_model: LlmModel = "",
     llm_hint: Annotated[str, typer.Option(metavar="TEXT", help="What the language model should know about the texts or the names.")] = "",
     column: Column = None,
     model: Model = None,

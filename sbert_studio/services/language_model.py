@@ -10,6 +10,7 @@ import http.client
 import ipaddress
 import json
 import logging
+import re
 import ssl
 import threading
 import time
@@ -42,6 +43,15 @@ _MAX_TIMEOUTS = 3  # of all prompts together; then the endpoint counts as down
 _POLL_SECONDS = 0.2
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _CHAT = "/chat/completions"
+QUOTES = "\"'`*_“”‘’«»「」『』《》 "
+"""Characters around an answer that are not part of it."""
+_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_MARKUP = re.compile(r"^(?:[-*#>\s]+|\d+[.)]\s+)|[*_`#]+$")
+_DECLINED = re.compile(
+    r"(?:i['’]?m |i am )?(?:very )?sorry\b|i (?:can ?not|can['’]t|won['’]t|am unable)\b|i['’]m unable\b|as an ai\b|unable to\b"
+    r"|(?:很|非常)?抱歉|对不起|我无法|我不能",
+    re.IGNORECASE,
+)
 
 
 class ModelError(Exception):
@@ -303,6 +313,20 @@ def _answer_text(body: bytes) -> str:
     if not isinstance(text, str) or not text.strip():
         raise ModelError(_("the answer is empty"))
     return text
+
+
+def single_line(answer: str) -> str:
+    """Return the only line of an answer, without its thoughts, markup and quotation marks; empty if there is none.
+
+    Raises:
+        ModelError: the model declined, or the answer has several lines.
+    """
+    lines = [line.strip() for line in _THOUGHT.sub("", answer).splitlines() if line.strip()]
+    if lines and _DECLINED.match(lines[0].strip(QUOTES)):
+        raise ModelError(_("the model declined"))
+    if len(lines) > 1:
+        raise ModelError(_("the answer is longer than one line"))
+    return _MARKUP.sub("", lines[0]).strip(QUOTES) if lines else ""
 
 
 def _read_answer(path: Path) -> str | None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from ..data.document_pairs import count_origins
 from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _
@@ -226,6 +227,7 @@ def _plan_record(plan: TrainPlan) -> dict[str, Any]:
         "findings": findings,
         "splits": {part: split.to_json() for part, split in plan.splits.items()},
         "digests": plan.digests,
+        "origins": count_origins(plan.table),
     }
 
 

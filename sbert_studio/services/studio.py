@@ -12,6 +12,7 @@ from .leaderboard import Leaderboard
 from .map import MapService
 from .model_diff import ModelDiffService
 from .models import ModelService
+from .pairs import PairService
 from .planning import TrainingPlanner
 from .resources import Resources
 from .retrieval import RetrievalService
@@ -35,6 +36,7 @@ class Studio(Resources):
         search: semantic, lexical and hybrid search, paraphrase mining, near-duplicates.
         map: 2-D and 3-D maps of a corpus.
         model_diff: differences between two models on a corpus.
+        pairs: make training pairs from documents, and hard negatives.
         models: list models, upload them to the Hugging Face Hub.
         static_embeddings: train and distill static embedding models.
         planner: plan training runs and estimate their cost.
@@ -54,6 +56,7 @@ class Studio(Resources):
         self.search = SearchService(self, self.languages)
         self.map = MapService(self, self.search)
         self.model_diff = ModelDiffService(self, self.search)
+        self.pairs = PairService(self, self.data, self.languages)
         self.models = ModelService(self)
         self.static_embeddings = StaticEmbeddingService(self, self.data)
         self.planner = TrainingPlanner(self, self.data)

@@ -74,19 +74,37 @@ def write_model(
         title=_("{short_name}, fine-tuned with {loss}", short_name=short_name(spec.model), loss=spec.loss),
         base_model=portable,
         scores=_card_scores(before, after, encoder.similarity_name if isinstance(encoder, Encoder) else "cosine"),
-        training=tuple((name, str(value)) for name, value in [*_card_settings(spec, after), ("steps", steps)]),
+        training=tuple((name, str(value)) for name, value in [*_card_settings(spec, after), ("steps", steps), *_training_pairs(folder)]),
     )
-    caveats = (*_warnings(folder), *filter(None, (describe_selection(after),)))
+    made = (
+        "The pairs were made from documents, those that are held out too: queries of users may be harder."
+        if _training_pairs(folder)
+        else ""
+    )
+    caveats = (*_warnings(folder), *filter(None, (describe_selection(after), made)))
     facts = replace(facts, license=encoder.license, language=encoder.languages, caveats=caveats)
     encoder.save(folder / "model", card=encoder.card(facts))
 
 
 def _warnings(folder: Path) -> list[str]:
-    try:
-        findings = json.loads((folder / _PLAN).read_text(encoding="utf-8"))["findings"]
-        return [str(one["message"]) for one in findings if one["severity"] == "warning"]
-    except (OSError, ValueError, KeyError, TypeError):  # the members of a run have no plan
+    return [str(one["message"]) for one in _read_plan(folder).get("findings", ()) if one["severity"] == "warning"]
+
+
+def _training_pairs(folder: Path) -> list[tuple[str, str]]:
+    """Return the row of the card about pairs that were made from documents, with their number by origin."""
+    origins = _read_plan(folder).get("origins")
+    if not origins:
         return []
+    listed = ", ".join(f"{origin} {number:,}" for origin, number in origins.items())
+    return [("training pairs", _("made from documents: {listed}", listed=listed))]
+
+
+def _read_plan(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # the members of a run have no plan
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def adapter_base(model: str) -> str:

@@ -13,9 +13,9 @@ from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
 from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, rows_with_values
-from .names import FINAL_LABEL, FIRST, TITLE, split_words
+from .names import FINAL_LABEL, FIRST, TITLE, is_negative_name, split_words
 from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs
-from .roles import InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
+from .roles import PAIR_COLUMNS, InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
 from .scored_pairs import with_scale
 from .split_column import split_rows
 from .targets import CategoryTarget, find_categories
@@ -43,6 +43,9 @@ def infer_schema(
         StudioError: the table does not match the overrides.
     """
     overrides = overrides or SchemaOverrides()
+    if {*PAIR_COLUMNS} <= {*table.columns} and not any((overrides.kind, overrides.columns, overrides.target)):
+        # Written by this program: the origin of a query is no label, however well it predicts the similarity.
+        overrides = replace(overrides, kind="triplets" if any(map(is_negative_name, table.columns)) else "positive_pairs")
     schema = infer_columns(table, overrides.kind, overrides.columns, overrides.target, overrides.order, overrides.scale, similar=similar)
     if overrides.kind is None and overrides.target is None and kinds and schema.roles.kind not in kinds:
         schema = _with_target_of_kinds(table, overrides, schema, kinds, similar)

@@ -19,6 +19,8 @@ from ..findings import Fix, Option, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+PAIR_COLUMNS = ("query", "document", "origin", "document_id")
+"""Columns of the pairs that this program makes from documents; see :mod:`sbert_studio.data.document_pairs`."""
 
 _TEXTS = {
     "scored_pairs": (2, 2),

@@ -1,0 +1,162 @@
+"""Commands that make training data: ``pairs`` and ``negatives``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import StudioError
+from ..registry import parse_params
+from ..workspace import require_writable_file
+from .options import LlmModel, LlmUrl, open_studio
+from .output import Answer, Json, Model, one_line, print_message, print_notes, progress_by_phase
+from .train import parse_settings
+
+if TYPE_CHECKING:
+    from ..services import Studio
+    from ..services.written_queries import WritingOptions
+
+_JSONL = ".jsonl"
+Out = Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Output file, which train reads.")]
+
+
+def pairs(
+    *,
+    documents: Annotated[
+        list[Path],
+        typer.Argument(metavar="DOCUMENTS", help="Folder, zip, BEIR folder, table with title and text, or txt, md, html, docx, pdf."),
+    ],
+    out: Out,
+    sources: Annotated[
+        str,
+        typer.Option(
+            "--from", metavar="A,B", help="structure: headings, questions, first sentences; crop: sentences and spans; llm: written."
+        ),
+    ] = "structure,crop",
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="cloze, crops: queries per passage; keep: share not removed from it."),
+    ] = None,
+    llm_url: LlmUrl = "",
+    llm_model: LlmModel = "",
+    llm_prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instruction for the language model.", show_default="built-in")
+    ] = None,
+    llm_examples: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your own queries, one column, or with the passage that answers them in a second.")
+    ] = None,
+    llm_passages: Annotated[int, typer.Option(min=0, help="Number of passages, drawn at random; 0 for all.")] = 0,
+    llm_depth: Annotated[
+        int, typer.Option(min=0, help="Keep a query if its document is among this number of first hits; 0 keeps all.")
+    ] = 1,
+    llm_price: Annotated[
+        str, typer.Option(metavar="IN,OUT", help="Prices of a million tokens, for the estimate.", show_default="none")
+    ] = "",
+    plan: Annotated[bool, typer.Option("--plan", help="Only estimate the time and cost of --from llm, from a few queries.")] = False,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Make training pairs of queries and passages from documents alone; print ten pairs of each origin.
+
+    With --from llm, a language model writes a query for each passage. Its answers are cached: the same command resumes an interrupted one.
+    """
+    from ..data.document_pairs import PairOptions
+
+    _require_json_lines(out, *documents)
+    names = [name.strip() for name in sources.split(",") if name.strip()]
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        language_model = studio.language_models.open(llm_url, llm_model) if "llm" in names else None
+        writing = _writing_options(studio, llm_prompt, llm_examples, llm_passages, llm_depth, llm_price, seed)
+        source = studio.pairs.read(documents, model, begin_phase)
+        if language_model is not None:
+            estimate = studio.pairs.estimate(source, language_model, writing)
+            if plan:
+                return Answer(estimate.to_json(), [estimate.describe()])
+            print_message(estimate.describe())
+        options = parse_params(PairOptions, {"seed": seed, **parse_settings(sets or ())})
+        found = studio.pairs.make(source, names, options, language_model=language_model, writing=writing, begin_phase=begin_phase)
+    found.write(out)
+    print_notes(None, "", found.notes)
+    lines: list[str | list[str]] = [f"{found.documents:,} documents, {found.passages:,} passages, {len(found.all_pairs):,} pairs: {out}"]
+    for origin in dict.fromkeys((*found.kept, *found.dropped)):
+        reasons = ", ".join(f"{reason} {number:,}" for reason, number in found.dropped.get(origin, {}).items())
+        lines.append(f"{origin}: {found.kept.get(origin, 0):,} pairs" + (f"; dropped: {reasons}" if reasons else ""))
+        lines += [f"  {one_line(pair.query, 60)} → {one_line(pair.document, 80)}" for pair in found.examples if pair.origin == origin]
+    return Answer({**found.to_json(), "out": str(out)}, [*lines, f"next: sbert-studio train {out}"])
+
+
+def _writing_options(
+    studio: Studio, prompt: Path | None, examples: Path | None, passages: int, depth: int, price: str, seed: int
+) -> WritingOptions:
+    from ..services.written_queries import INSTRUCTION, WritingOptions
+
+    known: tuple[tuple[str, str], ...] = ()
+    if examples is not None:
+        table = studio.data.read_table(examples)
+        columns = [table.column(name) for name in table.columns[:2]]
+        known = tuple(zip(columns[0], columns[1] if len(columns) > 1 else [""] * len(table), strict=True))
+    try:
+        prices = [float(one) for one in price.split(",")] if price else []
+        instruction = prompt.read_text(encoding="utf-8") if prompt is not None else INSTRUCTION
+    except ValueError:
+        prices, instruction = [-1], ""
+    if prices and (len(prices) != 2 or min(prices) < 0):
+        raise StudioError(f"--llm-price is {price!r}", "write two numbers, such as 0.15,0.60")
+    return WritingOptions(instruction, known, passages, depth, (prices[0], prices[1]) if prices else None, seed)
+
+
+def negatives(
+    *,
+    file: Annotated[Path, typer.Argument(metavar="PAIRS", help="Pairs of texts that belong together: jsonl, csv, tsv, xlsx or parquet.")],
+    out: Out,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DOCS", help="Documents to search; may be repeated.", show_default="the second texts of the pairs"),
+    ] = None,
+    per_row: Annotated[int, typer.Option("-k", "--per-row", min=1, max=50, help="Negatives per pair.")] = 1,
+    relative_margin: Annotated[
+        float, typer.Option(help="Reject texts above the positive's score minus this share of it; negative: no such margin.")
+    ] = 0.05,
+    absolute_margin: Annotated[
+        float | None, typer.Option(help="Reject texts above the positive's score minus this.", show_default="none")
+    ] = None,
+    max_score: Annotated[float | None, typer.Option(help="Highest score of a negative.", show_default="none")] = None,
+    min_score: Annotated[float | None, typer.Option(help="Lowest score of a negative.", show_default="none")] = None,
+    skip: Annotated[int, typer.Option(min=0, help="Number of best remaining texts to skip.")] = 0,
+    depth: Annotated[int, typer.Option(min=0, help="Number of texts to consider per pair.", show_default="ten per negative")] = 0,
+    reranker: Annotated[str | None, typer.Option(metavar="MODEL", help="Cross-encoder whose scores decide.", show_default="none")] = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Add hard negatives to pairs: the texts most similar to each query that are probably not relevant."""
+    from ..explore.hard_negatives import NegativeOptions
+
+    _require_json_lines(out, file)
+    margin = relative_margin if relative_margin >= 0 else None
+    options = NegativeOptions(per_row, margin, absolute_margin, max_score, min_score, skip, depth)
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        found = studio.pairs.mine_negatives(file, corpus, options, model=model, reranker=reranker, begin_phase=begin_phase)
+    if not found.rows:
+        raise StudioError("no pair has a negative", "search more documents, or lower the margins")
+    found.write(out)
+    print_notes(found.account, "used", found.notes)
+    summary = f"{found.negatives:,} negatives for {len(found.rows):,} pairs from {found.corpus:,} texts: {out}"
+    rest = f"not used: {found.suspected_false:,} texts that may be relevant; left out: {found.without:,} pairs without a negative"
+    lines: list[str] = [summary, rest]
+    for row in found.examples:
+        lines.append(f"{one_line(row.query, 90)}")
+        for name, text, score in (("positive", row.positive, row.positive_score), ("negative", row.negatives[0], row.negative_scores[0])):
+            lines.append(f"  {score:.4f}  {name}  {one_line(text, 80)}")
+    return Answer({**found.to_json(), "out": str(out)}, [*lines, f"next: sbert-studio train {out}"])
+
+
+def _require_json_lines(out: Path, *sources: Path) -> None:
+    if out.suffix.lower() != _JSONL:
+        raise StudioError(f"{out.name} is not a JSON Lines file", "use an --out name that ends in .jsonl")
+    require_writable_file(out, *sources)
+
+
+COMMANDS = (pairs, negatives)

@@ -1,0 +1,141 @@
+"""Training data from documents: pairs by a language model that find their document, negatives of a file, and training on both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from model_server import Reply, serve_model
+from tiny_studio import WORDS, quick, studio_at, write_static
+
+from sbert_studio.cli.main import run as run_command
+from sbert_studio.data.documents.document import Document, Documents, Section
+from sbert_studio.errors import StudioError
+from sbert_studio.explore.hard_negatives import NegativeOptions
+from sbert_studio.services import Studio, TrainRequest, language_model
+from sbert_studio.services.language_model import Endpoint, LanguageModel
+from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions
+from sbert_studio.workspace import write_json_lines
+
+TOPICS = [WORDS[start : start + 3] for start in range(0, 18, 3)]
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_static(tmp_path_factory.mktemp("models") / "static")
+
+
+@pytest.fixture
+def studio(tmp_path: Path, static: Path) -> Iterator[Studio]:
+    with studio_at(tmp_path / "home", static) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def documents() -> Documents:
+    """Six documents of different words, each with two sections."""
+    made = []
+    for number, (a, b, c) in enumerate(TOPICS):
+        sentences = [f"The {a} {b} and the {c} {a} met at place {place} of page {number} again." for place in range(4)]
+        sections = (Section((), " ".join(sentences[:2])), Section((f"Where is the {a} {c}?",), " ".join(sentences[2:])))
+        made.append(Document(f"d{number}", f"All about {a} {b} {c}", sections, f"{number}.md"))
+    return Documents("pages", tuple(made))
+
+
+def test_pairs_are_previewed_counted_and_trained_on_unchanged(
+    studio: Studio, documents: Documents, tmp_path: Path, tiny_model: Path
+) -> None:
+    found = studio.pairs.make(studio.pairs.read(documents))
+    plain = found.to_json()
+    assert (found.documents, found.passages) == (6, 12) and plain["kept"]["question"] == 6 and plain["kept"]["summary"] >= 10
+    assert {pair["origin"] for pair in plain["pairs"]} == set(plain["kept"]) and len(plain["pairs"]) <= 10 * len(plain["kept"])
+    found.write(tmp_path / "pairs.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert rows == [pair.to_json() for pair in found.all_pairs]
+    plan = studio.planner.plan(TrainRequest(tmp_path / "pairs.jsonl", model=str(tiny_model), overrides=quick(loss="auto")))
+    assert plan.roles.kind == "positive_pairs" and plan.roles.texts == ("query", "document") and not plan.questions
+    run = studio.fine_tune.train(plan)
+    card = (studio.workspace.run(run.id) / "model" / "README.md").read_text(encoding="utf-8")
+    assert f"summary {plain['kept']['summary']}" in card and "made from documents" in card
+
+
+def test_a_written_query_is_kept_if_it_finds_its_document(studio: Studio, documents: Documents, tmp_path: Path) -> None:
+    source = studio.pairs.read(documents)
+    texts = source.texts
+
+    def answer(prompt: str) -> Reply:
+        passage = next(place for place, text in enumerate(texts) if text in prompt)
+        words = TOPICS[source.passages[passage].document]
+        replies = [Reply("I'm sorry, I cannot."), Reply("query: " + " ".join(TOPICS[5])), Reply("one\ntwo"), Reply(status=500)]
+        return replies[passage] if passage < 4 else Reply(f'"{words[0]} {words[1]} {words[2]}"')
+
+    with serve_model(answer) as server:
+        model = LanguageModel(Endpoint.parse(server.url, "tiny"), tmp_path / "cache", 5)
+        writing = WritingOptions(examples=(("where is my card", ""), ("what is bread", "Bread is food.")), prices=(1e6, 2e6))
+        estimate = studio.pairs.estimate(source, model, writing)
+        trial = len(server.asked)
+        found = studio.pairs.make(source, ["llm"], language_model=model, writing=writing)
+        asked = len(server.asked)
+        assert studio.pairs.make(source, ["llm"], language_model=model, writing=writing).all_pairs == found.all_pairs
+        assert len(server.asked) < asked + trial, "answers come from the cache"
+        everything = studio.pairs.make(source, ["llm"], language_model=model, writing=WritingOptions(depth=0, examples=writing.examples))
+    assert estimate.requests == 12 and estimate.cost == pytest.approx(estimate.input_tokens + 2 * estimate.output_tokens)
+    assert "cost" in estimate.describe().lower() and trial < 12
+    assert {pair.query for pair in found.all_pairs} == {" ".join(TOPICS[number]) for number in range(2, 6)}
+    dropped = dict(found.dropped["written"])
+    assert dropped.pop(NOT_FOUND) == 1 and len(dropped) >= 3 and found.kept["written"] + sum(found.dropped["written"].values()) == 12
+    assert NOT_FOUND not in everything.dropped["written"]
+    prompt = server.asked[0]["messages"]
+    assert prompt[0]["content"].startswith(INSTRUCTION) and "Query: where is my card" in prompt[1]["content"]
+    assert "Passage:\nBread is food.\nQuery: what is bread" in prompt[1]["content"]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_model, "_PAUSE", 0.01)
+
+
+def test_a_model_that_writes_nothing_stops_before_all_passages_are_sent(studio: Studio, documents: Documents, tmp_path: Path) -> None:
+    source = studio.pairs.read(documents)
+    with serve_model(lambda _prompt: Reply(status=401)) as server, pytest.raises(StudioError, match="401"):
+        studio.pairs.estimate(source, LanguageModel(Endpoint.parse(server.url, "tiny"), tmp_path / "cache", 5))
+    with pytest.raises(StudioError, match="language model"):
+        studio.pairs.make(source, ["llm"])
+
+
+def test_negatives_come_from_other_documents_with_scores_and_doubts(studio: Studio, documents: Documents, tmp_path: Path) -> None:
+    source = studio.pairs.read(documents)
+    found = studio.pairs.make(source)
+    found.write(tmp_path / "pairs.jsonl")
+    mined = studio.pairs.mine_negatives(tmp_path / "pairs.jsonl", documents, NegativeOptions(2))
+    owner = {pair.document: pair.document_id for pair in found.all_pairs} | {
+        passage.encoded_text: source.documents.documents[passage.document].id for passage in source.passages
+    }
+    assert mined.corpus == len(owner) and mined.negatives == sum(len(row.negatives) for row in mined.rows) > 0
+    for row in mined.rows:
+        assert owner[row.positive] not in {owner[text] for text in row.negatives}
+        assert max(row.negative_scores) <= row.positive_score - 0.05 * abs(row.positive_score) + 1e-6
+    assert all(one.score > one.positive_score - 0.05 * abs(one.positive_score) for one in mined.suspected)
+    assert len(mined.rows) + mined.without == len(found.all_pairs) and mined.to_json()["suspected_false"] == len(mined.suspected)
+    mined.write(tmp_path / "triplets.jsonl")
+    checked = studio.data.check(tmp_path / "triplets.jsonl")
+    assert checked.roles.texts == ("query", "document", "negative_1", "negative_2") and not checked.questions
+
+
+def test_commands_write_files_that_the_next_one_reads(
+    documents: Documents, static: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, pairs, triplets = tmp_path / "beir", tmp_path / "pairs.jsonl", tmp_path / "triplets.jsonl"
+    write_json_lines(folder / "corpus.jsonl", ({"_id": one.id, "title": one.title, "text": one.text} for one in documents.documents))
+    assert run_command(["pairs", str(folder), "--out", str(pairs), "--set", "cloze=2", "--model", str(static), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert {"pairs", "kept", "dropped"} <= set(first) and sum(first["kept"].values()) == len(pairs.read_text().splitlines())
+    command = ["negatives", str(pairs), "--corpus", str(folder), "--out", str(triplets), "-k", "2", "--model", str(static)]
+    assert run_command([*command, "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert {"negatives", "per_row", "suspected_false"} <= set(second) and second["per_row"] == 2
+    assert sum(f"negative_{n}_score" in line for line in triplets.read_text().splitlines() for n in (1, 2)) == second["negatives"]
+    assert run_command(["pairs", str(folder), "--out", str(tmp_path / "pairs.csv")]) == 2
+    assert run_command(["pairs", str(folder), "--out", str(pairs), "--from", "guesses"]) == 2
