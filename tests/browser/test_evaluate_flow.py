@@ -43,6 +43,9 @@ def score_two_models(app: App) -> None:
     # The pairs on which the models differ most, each with both texts.
     expect(page.locator("#evaluate-differences tbody tr")).to_have_count(20)
     expect(page.locator("#evaluate-differences tbody tr").first.locator(".sb-texts p")).to_have_count(2)
+    for table in ("scores", "differences"):
+        cut = page.locator(f"#evaluate-{table} .sb-scroll").evaluate("(box) => box.scrollWidth - box.clientWidth")
+        assert cut <= 1, f"{table}: {cut} pixels of the columns are cut off"
 
 
 def sort_the_table(app: App) -> None:
