@@ -29,12 +29,12 @@ _UNSPACED = (
 )
 
 _STOP_WORDS = """
-a about after again all also am an and any are aren't as at be because been before being but by can can't cannot could couldn't
-did didn't do does doesn't doing don't down each else even ever few for from further get gets getting give go goes going got had
+a about after again all also am an and another any are aren't as at be because been before being but by can can't cannot could couldn't
+did didn't different do does doesn't doing don't down each else even ever few for from further get gets getting give go goes going got had
 has hasn't have haven't having he her here hers him his how how's i i'd i'll i'm i've if in into is isn't it its itself just know
 let like make many may me might mine more most much must my myself need no nor not now of off on once one only or other our ours
 out over own please same she should shouldn't so some such than that the their theirs them then there these they they're this
-those through to too under until up us very want wants was wasn't we we're were weren't what when where which while who whom why
+those three through to too two under until up us very want wants was wasn't we we're were weren't what when where which while who whom why
 will with won't would wouldn't yes yet you you'd you're you've your yours
 """
 

@@ -302,8 +302,9 @@ def select_rows(clusters: Clusters, rows: np.ndarray) -> Clusters:
 
 def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clusters:
     sizes = np.bincount(ids[ids >= 0])
-    ranked = keywords(texts, ids)
     centroids = topic_centroids(vectors, ids)
+    typical = typicality(vectors, ids, centroids)
+    ranked = keywords(texts, ids, typicality=typical)
     parents = group_topics(centroids)
     broad = np.where(ids >= 0, parents[ids], -1) if len(parents) else ids
     nearest = np.where(ids < 0, nearest_topics(vectors, centroids), ids) if len(centroids) else ids
@@ -313,8 +314,8 @@ def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clu
         tuple(int(size) for size in sizes),
         tuple(tuple(words) for words in ranked),
         parents,
-        label_topics(texts, broad),
-        typicality(vectors, ids, centroids),
+        label_topics(texts, broad, typicality=typical),
+        typical,
         nearest,
     )
 

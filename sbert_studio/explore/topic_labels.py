@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,9 @@ _MIN_SHARE = 0.1  # of a topic's texts, for a keyword; words of one text say lit
 _FEW = 5  # keywords that a topic has if its texts have so many words, whatever their share
 _PAIR_SHARE = 0.5  # a word of which at least half the texts have one word pair is shown as that pair
 _STEM = 5
+_TYPICALITY_POWER, _MIN_TYPICALITY = 4, 0.05
+_MIN_LIFT = 2.0
+_PARTICLES = ("up", "down", "off", "out", "over", "away")  # stop words that change the meaning of the word before: top up, log out
 # Particles, pronouns and auxiliaries of the languages that jieba and BudouX split into words.
 _FUNCTION_WORDS = """
 我们 你们 他们 她们 它们 咱们 自己 这个 那个 这些 那些 这里 那里 这样 那样 一个 一些 一种 一下 什么 怎么 怎样 为什么 如何 哪个 哪里
@@ -33,9 +36,9 @@ _KANA, _HAN, _THAI = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]"
 _TRAILING_KANA = re.compile("[\u3041-\u309f]+$")
 
 
-def label_topics(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple[str, ...]:
+def label_topics(texts: Sequence[str], ids: np.ndarray, top: int = 3, typicality: np.ndarray | None = None) -> tuple[str, ...]:
     """Return a distinct label for each topic 0 … k-1 of (n,) ``ids``: its ``top`` best keywords, or its number if it has no words."""
-    return unique_labels(keywords(texts, ids, top + 3), top)
+    return unique_labels(keywords(texts, ids, typicality=typicality), top)
 
 
 def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, ...]:
@@ -49,31 +52,47 @@ def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, .
     return tuple(labels)
 
 
-def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10) -> list[list[str]]:
-    """Return at most ``top`` keywords of each topic, best first, ties alphabetical.
+def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10, typicality: np.ndarray | None = None) -> list[list[str]]:
+    """Return at most ``top`` keywords of each topic, those that describe its typical texts best first, ties alphabetical.
 
     The weight of a word or word pair is its share of the topic's texts times log(1 + A / f), where f is its number of occurrences in all
     topics and A the mean number of words in a topic (class-based TF-IDF, Grootendorst 2022). Keywords occur in at least a tenth of the
     topic's texts, if there are five such words. English stop words and numbers are left out unless a topic has nothing else, and so are
-    words with the same beginning as a better one (transfer, transfers).
+    words with the same beginning as a better one (transfer, transfers). In the order of the keywords, whose first ones are the topic's
+    name, the logarithm counts by its square root, and each text by the fourth power of its typicality: otherwise words that are rare
+    elsewhere precede those that most texts of the topic have in common. Words that are not twice as frequent in the topic as in all texts
+    come last.
 
     Args:
         texts: n texts.
         ids: (n,) topics 0 … k-1; negative for texts without a topic.
+        typicality: (n,) cosines of the texts to their centroids, as from :func:`.topics.typicality`.
     """
     count = int(ids.max(initial=-1)) + 1
     split = choose_tokenizer(texts)
     documents: list[Counter[str]] = [Counter() for _ in range(count)]
+    typical: list[defaultdict[str, float]] = [defaultdict(float) for _ in range(count)]
     occurrences: Counter[str] = Counter()
-    for text, topic in zip(texts, ids.tolist(), strict=True):
+    weights = np.ones(len(ids)) if typicality is None else np.maximum(typicality, _MIN_TYPICALITY) ** _TYPICALITY_POWER
+    for text, topic, weight in zip(texts, ids.tolist(), weights.tolist(), strict=True):
         if topic >= 0:
             terms = list(_terms(split(text)))
             documents[topic].update(set(terms))
+            for term in set(terms):
+                typical[topic][term] += weight
             occurrences.update(terms)
     words = sum(number for term, number in occurrences.items() if " " not in term)
     average = words / max(count, 1)
     sizes = np.bincount(ids[ids >= 0], minlength=count)
-    return [_rank(found, int(size), occurrences, average, top) for found, size in zip(documents, sizes, strict=True)]
+    ranked = [_rank(found, int(size), occurrences, average, top) for found, size in zip(documents, sizes, strict=True)]
+    rarity = {term: math.log(1 + average / occurrences[term]) ** 0.5 for terms in ranked for term in terms}
+    overall = {term: sum(found[term] for found in documents) / max(int(sizes.sum()), 1) for term in rarity}
+
+    def order(topic: int, term: str) -> tuple[bool, float, str]:
+        is_common = documents[topic][term] / sizes[topic] < _MIN_LIFT * overall[term]
+        return is_common, -typical[topic][term] * rarity[term], term
+
+    return [sorted(terms, key=partial(order, topic)) for topic, terms in enumerate(ranked)]
 
 
 def choose_tokenizer(texts: Sequence[str]) -> Callable[[str], list[str]]:
@@ -134,8 +153,12 @@ def _terms(words: list[str]) -> Iterator[str]:
     """Yield the words and, in texts with spaces, the pairs of adjacent words that are not stop words."""
     stop = stop_words()
     yield from words
-    for left, right in itertools.pairwise(words):
-        if left != right and all(word.isascii() and len(word) > 1 and word not in stop and not word.isdecimal() for word in (left, right)):
+    for left, right, after in zip(words, words[1:], [*words[2:], ""], strict=False):
+        if left == right or not left.isascii() or len(left) < 2 or left in stop or left.isdecimal():
+            continue
+        # A particle belongs to the word before: the pairs of "auto top up" are only "top up".
+        is_pair = right.isascii() and len(right) > 1 and right not in stop and not right.isdecimal() and after not in _PARTICLES
+        if is_pair or right in _PARTICLES:
             yield f"{left} {right}"
 
 

@@ -170,13 +170,14 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     used = [(topic, name) for topic, name, _size in now.clusters() if topic >= 0]
     dense = {topic: place for place, (topic, _name) in enumerate(used)}
     numbers = np.array([dense.get(int(topic), -1) for topic in ids], np.int64)
-    words = keywords(corpus.texts, numbers)
+    typicality = None if view.typicality is None else view.typicality[kept]
+    words = keywords(corpus.texts, numbers, typicality=typicality)
     broad: dict[int, int] = {}
     topics = []
     for place, (_topic, name) in enumerate(used):
         rows = np.flatnonzero(numbers == place)
         parent = broad_topic(earlier, start[kept[rows]])
-        typical = rows if view.typicality is None else rows[np.argsort(-view.typicality[kept[rows]], kind="stable")]
+        typical = rows if typicality is None else rows[np.argsort(-typicality[rows], kind="stable")]
         examples = tuple(dict.fromkeys(corpus.texts[row] for row in typical[:20].tolist()))[:EXAMPLES]
         parent = None if parent is None else len(used) + broad.setdefault(parent, len(broad))
         topics.append(TopicInfo(place, name, len(rows), parent, tuple(words[place]), examples))
@@ -187,7 +188,6 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     groups = [
         TopicInfo(len(used) + place, now.broad_names.get(parent, earlier[parent].label), sizes[place]) for parent, place in broad.items()
     ]
-    typicality = None if view.typicality is None else view.typicality[kept]
     return replace(
         view,
         points=view.points[kept],

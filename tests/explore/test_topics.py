@@ -122,6 +122,24 @@ def test_chinese_japanese_and_thai_are_split_into_words() -> None:
     assert "密码" in labels[0] and "银行卡" in labels[1]
 
 
+def test_a_particle_belongs_to_the_word_before() -> None:
+    first, _second = keywords(["How do I top-up", "Auto top up failed", "I want an auto top up", *PARCELS], np.repeat([0, 1], [3, 10]))
+    assert "top up" in first and not {"top", "up", "auto top"} & set(first)
+
+
+def test_words_of_typical_texts_come_first() -> None:
+    texts, ids, others = ["lost", "lost", "lost", "stolen", "stolen", *PARCELS], np.repeat([0, 1], [5, 10]), [0.5] * 10
+    assert keywords(texts, ids)[0] == ["lost", "stolen"]
+    assert keywords(texts, ids, typicality=np.array([0.9, 0.9, 0.9, 0.2, 0.2, *others]))[0] == ["lost", "stolen"]
+    assert keywords(texts, ids, typicality=np.array([0.2, 0.2, 0.2, 0.9, 0.9, *others]))[0] == ["stolen", "lost"]
+
+
+def test_words_of_all_topics_come_last() -> None:
+    names = ("parser", "client", "driver")
+    texts = [f"{name} and number" if row % 2 else "the number" for name in names for row in range(6)]
+    assert keywords(texts, np.repeat([0, 1, 2], 6)) == [[name, "number"] for name in names]
+
+
 JAPANESE = (
     ["カードを紛失したので再発行してください", "カードをなくしました", "紛失したカードを止めたい", "新しいカードはいつ届きますか"],
     [
