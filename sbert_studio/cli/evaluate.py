@@ -63,6 +63,12 @@ def evaluate(
     judged_only: Annotated[
         bool, typer.Option("--judged-only", help="With --retrieval: rank only the judged documents of each query. Cross-encoders can, too.")
     ] = False,
+    passages: Annotated[
+        bool, typer.Option("--passages", help="With --retrieval: also cut long documents into passages, and rank each by its best one.")
+    ] = False,
+    titles: Annotated[
+        bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
+    ] = True,
     engine: Engine = None,
     address: Address = "",
     workers: Workers = 0,

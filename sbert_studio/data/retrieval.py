@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from ..errors import StudioError
 from ..i18n import _, ngettext
 from ..workspace import digest_texts
+from .documents.document import Document, Section
 from .loading.table import Table, read_table
 from .schema.names import normalize, word_lists, word_set
 from .schema.numbers import parse_number
@@ -38,6 +40,7 @@ class RetrievalSet:
         document_ids, documents: id and text of each of n documents.
         grades: for each query, the grade of every judged document by its index; documents with a grade above 0 are relevant.
         split: split of the judgments; empty for a table.
+        titles: the title that each of the documents begins with; empty if none are known.
         known_item: how queries and documents were made from documents without labels; empty for labelled sets.
         notes: remarks on skipped rows, one sentence each.
     """
@@ -51,6 +54,7 @@ class RetrievalSet:
     split: str = ""
     known_item: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
+    titles: tuple[str, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -60,6 +64,13 @@ class RetrievalSet:
         """32 hex digits that change with the texts and the judgments."""
         judged = (f"{sorted(grades.items())}" for grades in self.grades)
         return digest_texts([digest_texts(self.queries), digest_texts(self.documents), digest_texts(judged)])
+
+    def as_documents(self) -> list[Document]:
+        """Return the documents, to be cut into passages; titles are kept as context."""
+        titles = self.titles or ("",) * len(self.documents)
+        texts = (text.removeprefix(title).lstrip() for title, text in zip(titles, self.documents, strict=True))
+        rows = zip(self.document_ids, titles, texts, strict=True)
+        return [Document(key, title, (Section((), text),) if text else (), self.name) for key, title, text in rows]
 
     def ignored(self) -> dict[int, list[int]]:
         """Return the documents to leave out of a query's ranking: its own text, unless it is judged (as in BEIR's question sets)."""
@@ -87,11 +98,12 @@ def beir_splits(folder: Path) -> list[str]:
     return [split for split in SPLITS if find_beir_file(folder / "qrels", split)]
 
 
-def read_beir(folder: Path, split: str = "", read: Reader = read_table) -> RetrievalSet:
-    """Read ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``; a document's title is put before its text.
+def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, titles: bool = True) -> RetrievalSet:
+    """Read ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``.
 
     Args:
         split: ``test``, ``dev`` or ``train``; by default the first of these that exists.
+        titles: put the title of a document before its text, as BEIR does.
 
     Raises:
         StudioError: a file is missing or incomplete, or no query has a relevant document.
@@ -105,8 +117,9 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table) -> Retri
             _("the folder has judgments for: {splits}", splits=", ".join(splits)) if splits else "see the BEIR layout in the documentation"
         )
         raise StudioError(_("the folder {name} has no {missing}", name=folder.name, missing=missing), known)
-    documents, queries, judged = (read(path) for path in paths if path is not None)
-    document_texts, query_texts = _texts_by_id(documents), _texts_by_id(queries)
+    documents, queries, judged = (_read_titled(path, read) for path in paths if path is not None)
+    title = _title_column(documents) if titles else ""
+    document_texts, query_texts = _texts_by_id(documents, title), _texts_by_id(queries)
     columns = [_column(judged, role) for role in ("query_id", "document_id", "grade")]
     rows = zip(*(judged.column(name) for name in columns), judged.lines.tolist(), strict=True)
     judgments, unknown = [], 0
@@ -124,14 +137,32 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table) -> Retri
                 unknown,
             )
         )
-    return build_set(folder.name, query_texts, document_texts, judgments, notes=notes, split=chosen)
+    found = build_set(folder.name, query_texts, document_texts, judgments, notes=notes, split=chosen)
+    return replace(found, titles=tuple(cell.strip() for cell in documents.column(title))) if title else found
 
 
-def _texts_by_id(table: Table) -> dict[str, str]:
-    """Return the texts of a corpus or of queries by id; the title, if it is a column of its own, is put before the text."""
+def _read_titled(path: Path, read: Reader) -> Table:
+    """Read a table. Of a corpus in JSON Lines, titles stay a column of their own, which the reader of tables joins with the texts."""
+    table = read(path)
+    if path.suffix != ".jsonl" or "title" in table.columns or "_id" not in table.columns:
+        return table
+    with path.open(encoding="utf-8-sig") as lines:
+        rows = [json.loads(line) for line in lines if line.strip()]
+    if len(rows) != len(table) or not any(row.get("title") for row in rows):
+        return table
+    columns = {name: [str(row.get(name) or "") for row in rows] for name in ("title", "text")}
+    return table.with_column("title", columns["title"]).with_column("text", columns["text"])
+
+
+def _title_column(table: Table) -> str:
+    return next((name for name in table.columns if normalize(name) == "title"), "")
+
+
+def _texts_by_id(table: Table, title: str = "") -> dict[str, str]:
+    """Return the texts of a corpus or of queries by id, after the cells of the column ``title``, if there is one."""
     ids, texts = table.column(_column(table, "id")), table.column(_column(table, "text"))
-    if title := next((name for name in table.columns if normalize(name) == "title"), ""):
-        texts = [f"{heading} {text}".strip() for heading, text in zip(table.column(title), texts, strict=True)]
+    if title:
+        texts = [f"{heading.strip()} {text}".strip() for heading, text in zip(table.column(title), texts, strict=True)]
     found: dict[str, str] = {}
     for key, text, line in zip(ids, texts, table.lines.tolist(), strict=True):
         if key in found:
@@ -155,6 +186,12 @@ def _column(table: Table, role: str, *, required: bool = True) -> str:
 
 def _ordered(role: str) -> list[str]:
     return str(word_lists("retrieval")[role]).split()  # the more specific names first
+
+
+def has_judgments(table: Table) -> bool:
+    """Return True if a table has columns for queries and documents, by their names."""
+    query, document = (_column(table, role, required=False) for role in ("query", "document"))
+    return bool(query and document) and query != document
 
 
 def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpus: Sequence[str] = ()) -> RetrievalSet:

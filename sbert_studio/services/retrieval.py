@@ -11,8 +11,11 @@ from typing import Literal
 
 import numpy as np
 
+from ..data.documents.loading import is_document_source, load_documents
+from ..data.documents.passages import PASSAGE_TOKENS, TokenBudget, make_passages
+from ..data.known_items import build_known_items
 from ..data.loading.table import Table, table_from_columns
-from ..data.retrieval import RetrievalSet, read_beir, read_judgments
+from ..data.retrieval import RetrievalSet, beir_splits, has_judgments, read_beir, read_judgments
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError
 from ..evaluation.comparison import Comparison, paired_difference
@@ -49,6 +52,8 @@ class RetrievalOptions:
         rerank_depth: number of results to re-rank.
         overrides: columns of a table set by the user.
         corpus: further documents of a table, which are not judged.
+        passages: also cut the documents into passages that fit each model's limit, and rank each document by its best one.
+        titles: put the titles of a BEIR folder before the texts.
     """
 
     split: str = ""
@@ -57,17 +62,20 @@ class RetrievalOptions:
     rerank_depth: int = DEPTH
     overrides: SchemaOverrides | None = None
     corpus: str | Path | None = None
+    passages: bool = False
+    titles: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class _System:
-    """A system and its ranking of every query."""
+    """A system, its ranking of every query, and the vectors of the queries, if it has any."""
 
     name: str
     kind: SystemKind
     rankings: list[Ranking]
     model: str = ""
     base: str = ""
+    asked: np.ndarray | None = None
 
 
 class RetrievalService(Service):
@@ -79,17 +87,21 @@ class RetrievalService(Service):
         self._history = TrainingHistory(resources)
 
     def read(self, source: str | Path | Table, options: RetrievalOptions | None = None) -> RetrievalSet:
-        """Read a BEIR folder, or a table with the columns query, document and grade.
+        """Read a BEIR folder, or a table with the columns query, document and grade; without labels, make a known-item set of documents.
 
         Raises:
             StudioError: see :func:`~sbert_studio.data.retrieval.read_beir` and :func:`~sbert_studio.data.retrieval.read_judgments`.
         """
         options = options or RetrievalOptions()
         place = None if isinstance(source, Table) else existing_path(source)
-        if place is not None and place.is_dir():
-            return read_beir(place, options.split, self._data.read_table)
+        if place is not None and place.is_dir() and (beir_splits(place) or options.split):
+            return read_beir(place, options.split, self._data.read_table, titles=options.titles)
+        if place is not None and is_document_source(place):
+            return build_known_items(load_documents(place))
         table = self._data.read_table(source, overrides=options.overrides)
         corpus = () if options.corpus is None else self._data.read_corpus(options.corpus).texts
+        if place is not None and not options.overrides and not has_judgments(table):
+            return build_known_items(load_documents(place))
         return read_judgments(table, options.overrides, corpus)
 
     def evaluate(
@@ -166,7 +178,7 @@ class RetrievalService(Service):
             found = rank_candidates_by_vectors(queries, documents, data, by)
         else:
             found = rank_vectors(queries, documents, np.arange(len(documents)), by, ignored=data.ignored(), progress=progress)
-        system = _System(name, "semantic", list(found), name)
+        system = _System(name, "semantic", list(found), name, asked=queries)
         lengths = None if reader.tokens is None else np.array(reader.tokens.count_tokens(data.documents))
         scores = replace(
             _score(system, data),
@@ -184,7 +196,7 @@ class RetrievalService(Service):
     def _combine(
         self, system: _System, lexical: _System, data: RetrievalSet, options: RetrievalOptions, begin_phase: BeginPhase
     ) -> Iterator[_System]:
-        """Yield hybrid search with a model, and its re-ranked results."""
+        """Yield a model on passages, hybrid search with it, and its re-ranked results."""
         from ..explore.search import Hit, reciprocal_rank_fusion
 
         def fuse(*both: Ranking) -> Ranking:
@@ -192,6 +204,8 @@ class RetrievalService(Service):
             fused = reciprocal_rank_fusion(hits)
             return Ranking(np.array([hit.row for hit in fused], np.int64), np.array([hit.score for hit in fused]))
 
+        if options.passages and system.asked is not None and options.candidates == "all":
+            yield self._rank_passages(system, data, begin_phase)
         pairs = zip(system.rankings, lexical.rankings, strict=True)
         yield _System(f"{system.name} + {LEXICAL}", "hybrid", [fuse(one, other) for one, other in pairs], system.model, system.name)
         if options.reranker and options.reranker != system.name:
@@ -199,6 +213,29 @@ class RetrievalService(Service):
             progress = begin_phase(_("re-ranking with {name}", name=options.reranker), "queries")
             rankings = self._rerank(options.reranker, system.rankings, data, options.rerank_depth, progress)
             yield _System(name, "reranked", rankings, options.reranker, system.name)
+
+    def _rank_passages(self, system: _System, data: RetrievalSet, begin_phase: BeginPhase) -> _System:
+        model = self.catalog.load_vector_encoder(system.model)
+        reader, texts = model.for_role("document"), list[str]()
+        if reader.tokens is None:
+            raise StudioError(_("the tokens of {name} cannot be counted", name=system.name), "evaluate it without passages")
+        budget = TokenBudget(reader.tokens.count_tokens, min(reader.max_length, PASSAGE_TOKENS))
+        progress = begin_phase(_("cutting passages for {name}", name=system.name), "documents")
+        owners = list[int]()
+        for passage in make_passages(data.as_documents(), budget, progress=progress):
+            texts.append(passage.encoded_text)
+            owners.append(passage.document)
+        # A document without text is a passage of its title.
+        bare = sorted(set(range(len(data.documents))) - set(owners))
+        order = np.argsort([*owners, *bare], kind="stable")
+        texts = [[*texts, *(data.documents[row] for row in bare)][place] for place in order.tolist()]
+        progress = begin_phase(_("encoding the passages with {name}", name=system.name), "texts")
+        vectors = self._resources.vectors.get(texts, digest_texts(texts), reader, progress)
+        assert system.asked is not None
+        ranked = np.array([*owners, *bare])[order]
+        found = rank_vectors(system.asked, vectors, ranked, model.similarity_name, ignored=data.ignored())
+        name = _("{model}, {passages} passages", model=system.name, passages=f"{len(texts):,}")
+        return _System(name, "passages", list(found), system.model, system.name)
 
     def _rank_lexically(self, data: RetrievalSet, options: RetrievalOptions, begin_phase: BeginPhase) -> list[Ranking]:
         progress = begin_phase("searching with BM25", "queries")

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sbert_studio.data import known_items
+from sbert_studio.data.documents.document import Document, Documents, Section
+from sbert_studio.data.known_items import build_known_items
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.data.retrieval import beir_splits, is_beir_folder, read_beir, read_judgments
 from sbert_studio.data.schema.roles import SchemaOverrides
@@ -43,6 +46,10 @@ def test_a_folder_is_read_with_titles_and_grades_and_says_what_it_leaves_out(tmp
     assert [sum(word in note for note in data.notes) for word in ("left out", "not in the folder", "several grades")] == [1, 1, 1]
     assert read_beir(tmp_path, "train").queries == ("THE MOON is far",)
     assert read_beir(tmp_path, "train").digest != data.digest
+    assert [one.title for one in data.as_documents()] == ["Cats", "Dogs", "", "Bread"]
+    bare = read_beir(tmp_path, titles=False)
+    assert bare.documents == ("they sleep", "they bark", "the moon is far", "is baked")
+    assert [one.text for one in data.as_documents()] == [one.text for one in bare.as_documents()] == list(bare.documents)
 
 
 def test_a_document_equal_to_the_query_is_ignored_unless_it_is_judged(tmp_path: Path) -> None:
@@ -100,3 +107,39 @@ def test_a_table_may_name_its_columns_and_be_searched_among_further_documents(tm
     ):
         with pytest.raises(StudioError, match=words):
             read_judgments(table_from_columns("t", table))
+
+
+def documents(*rows: tuple[str, str, Sequence[tuple[tuple[str, ...], str]]]) -> Documents:
+    made = (Document(key, title, tuple(Section(*section) for section in sections), f"{key}.md") for key, title, sections in rows)
+    return Documents("docs", tuple(made))
+
+
+def test_queries_are_made_from_headings_titles_and_first_sentences() -> None:
+    headed = [((), "An opening."), (("Guide", "How to bake"), "Heat the oven."), (("Guide", "How to cool"), "Open the door.")]
+    data = build_known_items(
+        documents(
+            ("a", "Guide", headed),
+            ("b", "The moon", [((), "It is far. It is cold.")]),
+            ("c", "c", [((), "Rivers flow to the sea. Seas do not flow.")]),
+            ("d", "d", [((), "Alone.")]),
+            *((f"e{place}", "Introduction", [((), f"Number {place} of five.")]) for place in range(5)),
+        )
+    )
+    found = {query: data.documents[next(iter(grades))] for query, grades in zip(data.queries, data.grades, strict=True)}
+    assert found == {
+        "How to bake": "Heat the oven.", "How to cool": "Open the door.", "The moon": "It is far. It is cold.",
+        "Rivers flow to the sea.": "Seas do not flow.",
+    }  # fmt: skip
+    assert len(data.documents) == 10
+    assert all(part in data.known_item for part in ("1 title,", "2 headings", "1 first sentence"))
+
+
+def test_equal_titles_have_several_relevant_texts_and_large_sets_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = build_known_items(documents(("a", "The moon", [((), "far")]), ("b", "the Moon", [((), "cold")])))
+    assert both.grades == ({0: 1.0, 1: 1.0},)
+    monkeypatch.setattr(known_items, "QUERIES", 7)
+    many = documents(*((f"d{place}", f"Title number {place}", [((), f"text {place}")]) for place in range(30)))
+    assert len(build_known_items(many)) == 7
+    assert build_known_items(many).digest == build_known_items(many).digest
+    with pytest.raises(StudioError, match="no queries"):
+        build_known_items(documents(("d", "d", [((), "Alone.")])))

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from tiny_studio import WordSums, peer, sentences
 
+from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.retrieval import RetrievalSet, build_set
 from sbert_studio.evaluation.encoding import encode_columns
+from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.ranking import (
     METRICS,
     Ranking,
@@ -20,7 +22,8 @@ from sbert_studio.evaluation.ranking import (
     score_ranking,
     score_rankings,
 )
-from sbert_studio.models.similarity import similarity
+from sbert_studio.evaluation.tasks import mining
+from sbert_studio.models.similarity import similarity, unit
 
 TREC = ("ndcg_cut_10", "recall_10", "recall_100", "recip_rank", "map_cut_100")
 
@@ -135,3 +138,44 @@ def test_intervals_hold_the_mean_and_a_probe_reports_the_change_of_a_model() -> 
     assert low <= probe.untuned["score"] <= high
     assert probe(WordSums())["change_interval"] == [0.0, 0.0]
     assert probe(Collapsed())["change_interval"][1] < 0
+
+
+def test_mined_pairs_score_as_in_sentence_transformers(tiny_model: Path) -> None:
+    evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
+    from sbert_studio.models.io.load import load_folder
+
+    texts = list(dict.fromkeys(sentences(60, 3)))
+    wanted = [(texts[row], " ".join(reversed(texts[row].split()))) for row in range(0, 40, 2)]
+    wanted = [(one, other) for one, other in wanted if one != other]
+    corpus = dict.fromkeys([*texts, *(other for _, other in wanted)])
+    model = peer(tiny_model)
+    reference = evaluation.ParaphraseMiningEvaluator({text: text for text in corpus}, wanted, write_csv=False)(model)
+    rest = [text for text in corpus if text not in {text for pair in wanted for text in pair}]
+    labelled = [(*pair, "1") for pair in wanted] + [(rest[row], rest[row + 1], "0") for row in range(len(rest) - 1)]
+    columns = dict(zip(("sentence1", "sentence2", "label"), map(list, zip(*labelled, strict=True)), strict=True))
+    report = evaluate(load_folder(tiny_model), table_from_columns("pairs", columns), "mining")
+    assert report.scores["texts"] == len(corpus)
+    for name in ("average_precision", "f1", "precision", "recall", "threshold"):
+        assert report.scores[name] == pytest.approx(reference[name], abs=1e-4), name
+    low, high = report.scores["interval"]
+    assert low <= report.scores["average_precision"] <= high
+
+
+@pytest.mark.parametrize("count", [5, 40, 10_000])
+def test_the_most_similar_pairs_are_those_of_a_full_sort(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mining, "_BLOCK", 200)
+    vectors = np.random.default_rng(2).normal(size=(50, 6)).astype(np.float32)
+    a, b, scores = mining.find_top_pairs(vectors, count)
+    every = similarity(vectors, vectors)[np.triu_indices(50, 1)]
+    np.testing.assert_allclose(scores, np.sort(every)[::-1][:count], atol=1e-6)
+    assert (a < b).all()
+    np.testing.assert_allclose(scores, np.einsum("nd,nd->n", unit(vectors)[a], unit(vectors)[b]), atol=1e-6)
+
+
+def test_mined_pairs_with_equal_scores_count_together_and_missing_ones_as_nothing() -> None:
+    scores, correct = np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, False, True, False])
+    found, at_rank = mining.evaluate_mined_pairs(scores, correct, 4)
+    assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 4)
+    assert (found["f1"], found["recall"]) == (pytest.approx(4 / 7), 0.5)
+    np.testing.assert_allclose(at_rank, [1, 2 / 3, 2 / 3, 0.5])
+    assert mining.evaluate_mined_pairs(scores, np.zeros(4, bool), 4)[0]["average_precision"] == 0

@@ -122,5 +122,33 @@ def test_the_command_answers_as_the_contract_has_it(
     assert run(["evaluate", static, "--retrieval", str(judged)]) == 0
     words = capsys.readouterr().out
     assert all(word in words for word in ("nDCG@10", "Recall@100", "BM25", "missed document"))
-    for arguments in (["--retrieval", judged, "--task", "sts"], ["--data", judged, "--judged-only"], ["--retrieval", tmp_path]):
+    for arguments in (["--retrieval", judged, "--task", "sts"], ["--data", judged, "--judged-only"], ["--retrieval", tmp_path / "missing"]):
         assert cli(capsys, "evaluate", static, *arguments)[0] == 2
+
+
+def test_documents_without_labels_are_checked_by_known_items_that_never_reach_the_leaderboard(
+    studio: Studio, static: str, tmp_path: Path
+) -> None:
+    rows = [{"_id": f"d{place}", "title": text, "text": f"{text} {text}"} for place, text in enumerate(dict.fromkeys(sentences(20)))]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "docs.csv").write_text("title,text\n" + "\n".join(f"{row['title']},{row['text']}" for row in rows))
+    for source in (tmp_path / "docs", tmp_path / "docs.csv"):
+        found = studio.retrieval.evaluate([static], source)
+        assert "Known-item check without labels" in found.known_item
+        assert (found.queries, found.documents) == (len(rows), len(rows))
+        assert found.mrr_at_10 > 0.5
+    assert not studio.leaderboard.entries()
+
+
+def test_a_long_document_is_found_by_its_best_passage(studio: Studio, tiny_model: Path) -> None:
+    encoder = studio.catalog.load(str(tiny_model))
+    filler = " ".join(["cat dog mat park."] * encoder.max_length)
+    wanted = "river stone bread milk."
+    documents = {"long": " ".join([filler, *[wanted] * encoder.max_length]), "short": "moon star moon.", "empty": ""}
+    data = build_set("long", {"q": wanted}, documents, [("q", "long", 1.0)])
+    found = studio.retrieval.evaluate([str(tiny_model)], data, RetrievalOptions(passages=True), owner="")
+    (model,) = found.models
+    assert (model.truncated, len(model.length_notes())) == (1, 1)
+    passages = found.combined(model)[0]
+    assert (passages.kind, passages.mrr_at_10) == ("passages", 1.0)

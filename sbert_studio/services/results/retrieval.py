@@ -11,7 +11,7 @@ from ...evaluation.ranking import METRICS, RankingScores
 from ...i18n import _, ngettext
 from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 
-SystemKind = Literal["semantic", "lexical", "hybrid", "reranked"]
+SystemKind = Literal["semantic", "lexical", "passages", "hybrid", "reranked"]
 Reason = Literal["near-duplicate above", "other language", "no shared words", "longer than the limit", "other texts are closer"]
 
 
