@@ -1,12 +1,12 @@
 """Frame times of the map in Chromium with software GL, while it is dragged and zoomed, and the seconds until it is open.
 
-``python benchmarks/map_frames.py [--points N …] [--peers] [--vectors N …] [--rounds N]``
+``python benchmarks/map_frames.py [--points N …] [--peers] [--actions] [--rounds N]``
 
 Each round moves the map for 150 frames, or 15 seconds: every frame asks for the next, one step further, so that the time between two
 frames is the time that one takes. With ``--peers``, regl-scatterplot and deck.gl draw the same points in the same browser, by turns;
-npm installs them into a temporary folder. Points lie in 60 groups of different size and density. With ``--vectors``, the server's part
-is measured too: from vectors in the cache to the value that is sent to the page, without the map's earlier results. The load of the
-machine is printed beside the figures, since others' work on it makes frames later.
+npm installs them into a temporary folder. Points lie in 60 groups of different size and density. With
+``--actions``, hover, lasso, filters, brushing and colors are timed, until what they change is drawn. The load of the machine is printed
+beside the figures, since others' work on it makes frames later.
 """
 
 from __future__ import annotations
@@ -18,27 +18,19 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from synthetic import SyntheticVectors, recombined, sentences
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from browser.chromium import FLAGS, find_chromium
 
-from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.row_report import RowReport
-from sbert_studio.explore.projection import ProjectionParams
-from sbert_studio.explore.vector_store import store_array
-from sbert_studio.services import Studio
 from sbert_studio.services.results import MapView, TopicInfo
-from sbert_studio.settings import Settings
 from sbert_studio.ui import theme
 from sbert_studio.ui.map_value import map_value
-from sbert_studio.workspace import digest_texts
 
 _GROUPS, _FRAMES, _SEED = 60, 150, 12
 _VIEW = {"width": 1366, "height": 657}
@@ -65,12 +57,28 @@ async (kind) => {
 }
 """.replace("FRAMES", str(_FRAMES))
 _WAY = "const x = (i) => 120 * Math.sin(i / 12), y = (i) => 80 * Math.sin(i / 17), zoom = (i) => Math.exp(1.4 * Math.sin(i / 15));"
+# What is done on the map: ``acts[name]`` begins it, and is done when it returns or its promise is kept; milliseconds until it is drawn.
+_ACT = """
+async ([name, i]) => {
+  const begun = performance.now();
+  await window.acts[name](i);
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - begun;
+}
+"""
+_ACTIONS = {
+    "hover": 20,
+    "lasso around half of the points": 3,
+    "filter by a category": 5,
+    "brush over a histogram": 10,
+    "color by a number": 1,
+}
 _TWO_FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 _OURS = (
     _WAY
     + """
 const scene = SB.scene(document.getElementById("map"), {
-  textOf: () => "text", items: () => [], near: async () => ({ rows: [] }), colour() {}, column: async () => ({ error: "" }),
+  textOf: () => "text", items: () => [], near: async () => ({ rows: [] }), colour() {}, column: async (name) => makeColumn(name),
   cellsOf: () => [], actions: () => [], forms: () => [],
 });
 const plot = document.querySelector(".sb-plot");
@@ -84,9 +92,53 @@ window.moves = {
   zoom: { begin() {}, end() {}, act: (i) => plot.dispatchEvent(new WheelEvent("wheel", {
     bubbles: true, cancelable: true, deltaY: -Math.log(zoom(i + 1) / zoom(i)) / 0.0016, clientX: at()[0], clientY: at()[1] })) },
 };
+// Columns of the table: a category of eight values, and numbers and days of which one in ten is blank.
+let count = 0;
+const base64 = (array) => {
+  const bytes = new Uint8Array(array.buffer), parts = [];
+  for (let at = 0; at < bytes.length; at += 8192) parts.push(String.fromCharCode(...bytes.subarray(at, at + 8192)));
+  return btoa(parts.join(""));
+};
+function makeColumn(name) {
+  if (name === "category") return { name, kind: name, n: count, distinct: 8, unreadable: 0, labels: [..."abcdefgh"],
+    codes: base64(Int32Array.from({ length: count }, (_, row) => row % 8)) };
+  const numbers = Float64Array.from({ length: count }, (_, row) => (row % 10 ? (row * 7919) % 1000 : NaN));
+  return { name, kind: name === "date" ? name : "number", n: count, unreadable: 0, numbers: base64(numbers) };
+}
+const filter = (name) => document.querySelector(`.sb-map-filter[data-column="${name}"]`);
+window.open_filters = async () => {
+  for (const button of document.querySelectorAll("[role=tab]")) if (button.dataset.part === "filters") button.click();
+  for (const box of document.querySelectorAll(".sb-map-filter")) box.open = box.dataset.column !== "Clusters";
+  while (document.querySelectorAll(".sb-map-filter-body > *").length < 6) await new Promise((done) => setTimeout(done, 20));
+};
+window.acts = {
+  hover: (i) => fire("pointermove", -1, 17 * i - 170, 11 * i - 110),
+  "lasso around half of the points": () => {
+    document.querySelectorAll(".sb-segments button")[1].click();
+    const [w, h] = [plot.clientWidth / 2 - 3, plot.clientHeight / 2 - 3];
+    fire("pointerdown", 0, -w, -h);
+    for (const [dx, dy] of [[0, -h], [0, h], [-w, h], [-w, 9 - h]]) fire("pointermove", -1, dx, dy);
+    fire("pointerup", 0, -w, 9 - h);
+  },
+  "filter by a category": (i) => filter("category").querySelectorAll("ul button")[i].click(),
+  "brush over a histogram": (i) => {
+    const bars = filter("amount").querySelector(".sb-map-bars"), box = bars.getBoundingClientRect();
+    bars.setPointerCapture = () => {};
+    bars.dispatchEvent(new PointerEvent(i ? "pointermove" : "pointerdown", {
+      bubbles: true, pointerId: 1, button: 0, clientX: box.left + box.width * (0.2 + 0.05 * i), clientY: box.top + 5 }));
+  },
+  "color by a number": async () => {
+    const choice = document.querySelector(".sb-map-colour"), root = document.querySelector("[data-drawn]");
+    choice.value = "amount";
+    choice.dispatchEvent(new Event("change"));
+    while (root.dataset.by !== "amount") await new Promise((done) => setTimeout(done, 4));
+  },
+};
 window.open_map = async (text) => {
-  const begun = performance.now();
-  scene.draw(JSON.parse(text));
+  const begun = performance.now(), value = JSON.parse(text);
+  for (const [name, Kind] of Object.entries(window.arrays)) value[name] = new Kind(window.raw[name].buffer);
+  count = value.n;
+  scene.draw(value);
   await TWO;
   return performance.now() - begun;
 };
@@ -149,40 +201,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, nargs="*", default=[100_000, 1_000_000])
     parser.add_argument("--peers", action="store_true", help="compare with regl-scatterplot and deck.gl")
-    parser.add_argument("--vectors", type=int, nargs="*", default=[], help="rows of which to measure the server's part")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--actions", action="store_true", help="also time hover, lasso, filters and colors")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="map-frames-") as folder:
-        for rows in options.vectors:
-            print(opening(rows, Path(folder)), flush=True)
-        if options.points:
-            measure_frames(options.points, options.rounds, pages(Path(folder), options.peers))
-
-
-def opening(rows: int, folder: Path) -> str:
-    """Measure the server's part of opening a map: from vectors in the cache to the JSON of the page's value."""
-    texts = [f"{text} {row}" for row, text in enumerate(recombined(sentences(None), rows))]
-    corpus = Corpus("benchmark", tuple(texts), {}, tuple(range(1, rows + 1)), digest_texts(texts))
-    with Studio(Settings(home=folder / str(rows), disk_mb=1 << 15)) as studio:
-        model = studio.catalog.load(studio.settings.default_model)
-        store_array(studio.workspace.vectors(corpus.digest, model.fingerprint), SyntheticVectors.around(None, services=studio).rows(rows))
-        phases: list[tuple[str, float]] = []
-
-        def begin(phase: str) -> Any:
-            phases.append((phase, time.perf_counter()))
-            return lambda *_: None
-
-        start, before = time.perf_counter(), time.process_time()
-        view = studio.map.draw(corpus, ProjectionParams(seed=_SEED), begin_phase=begin)
-        drawn = time.perf_counter()
-        size = len(json.dumps(map_value(view, {})))
-        end, used = time.perf_counter(), time.process_time() - before
-    ends = [begun for _, begun in phases[1:]] + [drawn]
-    parts = ", ".join(f"{phase} {stop - begun:.1f} s" for (phase, begun), stop in zip(phases, ends, strict=True))
-    return (
-        f"{rows:,} vectors to a map: {end - start:.1f} s ({parts}, value {end - drawn:.1f} s), processor time {used:.1f} s on "
-        f"{os.cpu_count()} cores, {size / 1e6:.1f} MB sent; load {os.getloadavg()[0]:.1f}"
-    )
+        found = pages(Path(folder), options.peers)
+        measure_frames(options.points, options.rounds, found)
+        if options.actions:
+            measure_actions(options.points, found["SBERT Studio"])
 
 
 def groups(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +259,7 @@ def measure_frames(points: Sequence[int], rounds: int, found: dict[str, Path]) -
                         page.wait_for_timeout(1000)
                     browser.close()
             for name in found:
-                sent = f"{len(_value(count)) / 1e6:.1f} MB" if name == "SBERT Studio" else ""
+                sent = f"{_sent(count) / 1e6:.1f} MB" if name == "SBERT Studio" else ""
                 cells = [f"{np.percentile(times[name, kind], share):.0f} ms" for kind in ("drag", "zoom") for share in (50, 95)]
                 print(
                     f"| {count:,} | {name} | {opened[name] / 1000:.2f} s | {sent} | {' | '.join(cells)} | {os.getloadavg()[0]:.1f} |",
@@ -243,22 +269,56 @@ def measure_frames(points: Sequence[int], rounds: int, found: dict[str, Path]) -
 
 def _open(page: Any, name: str, count: int) -> float:
     """Open the map in the page; return milliseconds until two frames are drawn, without the transfer."""
+    decode = "Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer"
     if name == "SBERT Studio":
-        page.evaluate("(text) => { window.text = text; }", _value(count))
+        text, arrays = _value(count)
+        page.evaluate("() => { window.raw = {}; window.arrays = { points: Float32Array, clusters: Int16Array }; }")
+        for part, array in arrays.items():
+            page.evaluate(f"([name, text]) => {{ window.raw[name] = new Uint8Array({decode}); }}", [part, base64.b64encode(array).decode()])
+        page.evaluate("(text) => { window.text = text; }", text)
         return float(page.evaluate("() => open_map(window.text)"))
     xy, ids = groups(count)
-    decode = "Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer"
     page.evaluate(f"(text) => {{ window.xy = new Float32Array({decode}); }}", base64.b64encode(xy.tobytes()).decode())
     page.evaluate(f"(text) => {{ window.ids = new Int32Array({decode}); }}", base64.b64encode(ids.tobytes()).decode())
     return float(page.evaluate("() => open_map({ xy: window.xy, ids: window.ids })"))
 
 
-def _value(count: int) -> str:
-    """Return the JSON of the value that the page is sent for these points."""
+def measure_actions(points: Sequence[int], path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    print("| points | action, three filters open | median | longest | load |\n|---|---|---|---|---|")
+    with sync_playwright() as playwright:
+        for count in points:
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+            page = browser.new_page(viewport=_VIEW)  # type: ignore[arg-type]
+            page.goto(path.as_uri())
+            _open(page, "SBERT Studio", count)
+            page.evaluate("() => open_filters()")
+            for name, times in _ACTIONS.items():
+                page.wait_for_timeout(1000)
+                took = [page.evaluate(_ACT, [name, number]) for number in range(times)]
+                print(f"| {count:,} | {name} | {np.median(took):.0f} ms | {max(took):.0f} ms | {os.getloadavg()[0]:.1f} |", flush=True)
+            browser.close()
+
+
+def _sent(count: int) -> int:
+    """Return the number of bytes that the page is sent for these points."""
+    text, arrays = _value(count)
+    return len(text) + sum(map(len, arrays.values()))
+
+
+def _value(count: int) -> tuple[str, dict[str, bytes]]:
+    """Return the JSON of the value that the page is sent for these points, and the bytes of the arrays that it fetches."""
     xy, ids = groups(count)
-    sizes = np.bincount(ids, minlength=_GROUPS)
+    sizes, arrays = np.bincount(ids, minlength=_GROUPS), dict[str, bytes]()
+
+    def encode(name: str, array: np.ndarray) -> str:
+        arrays[name] = array.tobytes()
+        return ""
+
     topics = tuple(TopicInfo(number, f"topic {number}", int(sizes[number])) for number in range(_GROUPS))
-    return json.dumps(map_value(MapView(xy, ids.astype(np.int64), topics, "benchmark", RowReport(count, count), (), "model"), {}))
+    view = MapView(xy, ids.astype(np.int64), topics, "benchmark", RowReport(count, count), (), "model")
+    return json.dumps(map_value(view, dict.fromkeys(("category", "amount", "date"), ()), encode=encode)), arrays
 
 
 if __name__ == "__main__":

@@ -102,6 +102,9 @@ class LruCache(Generic[T]):
                 total -= removed
 
 
+_LONG = 1000
+
+
 def estimate_bytes(value: Any) -> int:
     """Estimate the memory of a value: texts, numbers, arrays and tables in tuples, lists, mappings and objects.
 
@@ -124,6 +127,8 @@ def estimate_bytes(value: Any) -> int:
             waiting += [*item.keys(), *item.values()]
         elif isinstance(item, list | tuple) and item and isinstance(item[0], str):
             total += sum(map(sys.getsizeof, item))  # fast path: a corpus has a million texts
+        elif isinstance(item, list | tuple) and len(item) > _LONG and set(map(type, item)) <= {int, float}:
+            total += sum(map(sys.getsizeof, item))  # row numbers
         elif isinstance(item, list | tuple | set | frozenset):
             waiting += item
         elif hasattr(item, "__dict__"):

@@ -403,14 +403,16 @@ def assign_hues(points: np.ndarray, groups: np.ndarray, count: int) -> tuple[np.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    middles = np.stack([np.median(points[groups == group], axis=0) for group in range(count)])
+    order = np.argsort(groups.astype(np.int16), kind="stable")  # a radix sort: a million rows take milliseconds
+    starts = np.searchsorted(groups[order], np.arange(count + 1))
+    middles = np.stack([np.median(points[order[starts[group] : starts[group + 1]]], axis=0) for group in range(count)])
     joined = fcluster(linkage(middles, "average"), MAX_HUES, "maxclust") - 1 if count > MAX_HUES else np.arange(count)
     centre = points.mean(axis=0)
     centers = np.stack([middles[joined == hue].mean(axis=0) - centre for hue in range(joined.max() + 1)])
-    order = np.argsort(np.arctan2(centers[:, 1], centers[:, 0]), kind="stable")
-    hues = np.argsort(order)[joined]
+    turn = np.argsort(np.arctan2(centers[:, 1], centers[:, 0]), kind="stable")
+    hues = np.argsort(turn)[joined]
     shades = np.full(count, 0.5)
-    for hue in range(len(order)):
+    for hue in range(len(turn)):
         members = np.flatnonzero(hues == hue)
         # Alternate light and dark, so that adjacent categories of the same hue differ.
         ranked = members[np.lexsort((middles[members, 1], middles[members, 0]))]

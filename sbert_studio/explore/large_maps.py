@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from ..progress import checkpoint
 from .clusters import Clusters, select_rows
 from .topics import topic_centroids
 from .umap import COMPONENTS, membership_strengths, metric_space, optimize_layout
+from .vector_store import evict_files, load_array, store_array
 
 if TYPE_CHECKING:
     from ..progress import Progress
@@ -22,8 +24,10 @@ LARGE_MAP_ROWS = 200_000
 SAMPLE_ROWS = 15_000
 _NEIGHBORS = 5
 _EPOCHS, _RATE = 5, 0.25  # a few steps of UMAP's transform, which spread texts that share their neighbors
-_PROBES = 6
+_PROBES = 4
 _BLOCK = 16_384
+_CACHE_BYTES = 1 << 30
+PLACED_VERSION = "placed1"  # changes when the same sample places the other rows elsewhere
 
 
 @dataclass(frozen=True)
@@ -63,18 +67,22 @@ def find_sampled(vectors: np.ndarray, rows: np.ndarray, groups: Clusters, metric
     index.nprobe = min(_PROBES, index.nlist)
     near, distances = np.empty((count, _NEIGHBORS), np.int64), np.empty((count, _NEIGHBORS), np.float32)
     topics, cosines = np.empty(count, np.int64), np.empty(count, np.float32)
+    # One matrix product reads each vector once; scaling its results is cheaper than scaling the vectors.
+    directions, width = np.ascontiguousarray(np.concatenate([axes, centroids.T], axis=1), np.float32), axes.shape[1]
     for start in range(0, count, _BLOCK):
         checkpoint()
         part = slice(start, start + _BLOCK)
-        block = metric_space(np.asarray(vectors[part]), metric)
-        squares, found = index.search(block @ axes, _NEIGHBORS)
+        block = np.asarray(vectors[part], np.float32)
+        lengths = np.sqrt(np.einsum("nd,nd->n", block, block))[:, None]
+        products, inverse = block @ directions, np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        components = products[:, :width] * inverse if metric == "cosine" else np.ascontiguousarray(products[:, :width])
+        squares, found = index.search(components, _NEIGHBORS)
         missing = found < 0  # fewer rows than neighbors in the probed lists
         near[part], squares = np.where(missing, found[:, :1], found), np.where(missing, squares[:, :1], squares)
         distances[part] = np.sqrt(np.maximum(squares, 0))
         if len(centroids):
-            products = (block if metric == "cosine" else metric_space(block, "cosine")) @ centroids.T
-            topics[part] = products.argmax(axis=1)
-            cosines[part] = products[np.arange(len(products)), topics[part]]
+            topics[part] = products[:, width:].argmax(axis=1)
+            cosines[part] = products[np.arange(len(products)), width + topics[part]] * inverse[:, 0]
         if progress is not None:
             progress(min(start + _BLOCK, count), count)
     return SampleNeighbors(near, distances, topics if len(centroids) else topics[:0], cosines if len(centroids) else cosines[:0])
@@ -117,7 +125,8 @@ def place_rows(
 def assign_clusters(found: SampleNeighbors, rows: np.ndarray, groups: Clusters) -> Clusters:
     """Extend the clusters of the sampled rows to all rows: each has the cluster with the nearest centroid.
 
-    A row whose nearest sampled row is an outlier is one too, so that their share stays the same.
+    A row whose nearest sampled row is an outlier is one too, so that their share stays the same. The clusters keep their numbers and sizes;
+    :func:`renumber` gives those of all rows.
     """
     count = len(found.near)
     if not len(found.topics):
@@ -126,4 +135,35 @@ def assign_clusters(found: SampleNeighbors, rows: np.ndarray, groups: Clusters) 
     ids, nearest, typical = found.topics.copy(), found.topics.copy(), found.cosines.copy()
     ids[groups.ids[found.near[:, 0]] < 0] = -1
     ids[rows], typical[rows], nearest[rows] = groups.ids, groups.typicality, groups.nearest
-    return select_rows(replace(groups, ids=ids, typicality=typical, nearest=nearest), np.arange(count))
+    return replace(groups, ids=ids, typicality=typical, nearest=nearest)
+
+
+def renumber(groups: Clusters) -> Clusters:
+    """Return extended clusters with their sizes among all rows, the largest first."""
+    return select_rows(groups, np.arange(len(groups.ids)))
+
+
+def store_placed(path: Path, xy: np.ndarray, groups: Clusters) -> None:
+    """Store the places and clusters of all rows, so that the same map opens without placing them again."""
+    # One float32 array holds everything: numbers of clusters are below 2²⁴, up to which float32 is exact.
+    columns = (*xy.T, groups.ids, groups.nearest, groups.typicality)
+    if store_array(path, np.stack([np.asarray(column, np.float32) for column in columns], axis=1)):
+        evict_files(path.parent, _CACHE_BYTES, path)
+
+
+def load_placed(path: Path, count: int, dimensions: int, groups: Clusters) -> tuple[np.ndarray, Clusters] | None:
+    """Return what :func:`store_placed` stored, or ``None``.
+
+    Args:
+        groups: clusters of the sampled rows, with their labels.
+    """
+    found = load_array(path, (count, dimensions + 3))
+    if found is None:
+        return None
+    ids, nearest = (found[:, dimensions + place].astype(np.int64) for place in (0, 1))
+    return np.ascontiguousarray(found[:, :dimensions]), replace(groups, ids=ids, nearest=nearest, typicality=found[:, -1].copy())
+
+
+def sample_digest(xy: np.ndarray, groups: Clusters) -> str:
+    """Return a digest of the map and the clusters of the sample, on which the places and clusters of all rows depend."""
+    return hashlib.sha256(xy.tobytes() + groups.ids.tobytes()).hexdigest()[:16]

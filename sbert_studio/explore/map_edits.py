@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
@@ -41,15 +40,15 @@ class MapState:
 
     def clusters(self) -> list[tuple[int, str, int]]:
         """Return (id, name, remaining texts) of each nonempty cluster, largest first, no cluster (-1) last."""
-        sizes = Counter(self.ids[~self.removed].tolist())
-        return sorted(((one, self.names[one], size) for one, size in sizes.items()), key=lambda item: (item[0] < 0, -item[2], item[0]))
+        sizes = zip(*(part.tolist() for part in np.unique(self.ids[~self.removed], return_counts=True)), strict=True)
+        return sorted(((one, self.names[one], size) for one, size in sizes), key=lambda item: (item[0] < 0, -item[2], item[0]))
 
     def labelled(self) -> list[tuple[str, np.ndarray]]:
         """Return (label, remaining rows) for each label in order of first occurrence."""
         found: dict[str, list[int]] = {}
-        for row in np.flatnonzero(~self.removed).tolist():
-            if self.labels[row]:
-                found.setdefault(self.labels[row], []).append(row)
+        for row, label in enumerate(self.labels):
+            if label and not self.removed[row]:
+                found.setdefault(label, []).append(row)
         return [(label, np.asarray(rows)) for label, rows in found.items()]
 
     def rows_of(self, cluster: int) -> np.ndarray:

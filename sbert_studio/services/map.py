@@ -68,7 +68,7 @@ class MapService(Service):
             digest = digest_texts(texts)
         key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbor_graphs
         if len(texts) > LARGE_MAP_ROWS:
-            points, groups, layout_key = self._draw_sampled(vectors, texts, encoder.fingerprint, projection, clusters, begin)
+            points, groups, layout_key = self._draw_sampled(vectors, texts, (digest, encoder.fingerprint), projection, clusters, begin)
         else:
             layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
             groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
@@ -90,26 +90,36 @@ class MapService(Service):
         self,
         vectors: np.ndarray,
         texts: Sequence[str],
-        fingerprint: str,
+        keys: tuple[str, str],
         projection: ProjectionParams,
         clusters: ClusterParams,
         begin: Callable[[MapPhase], Progress | None],
     ) -> tuple[np.ndarray, Clusters, str]:
-        """Lay out and cluster a sample of the texts, and place the others; return the map, its clusters and its key."""
+        """Lay out and cluster a sample of the texts, and place the others; return the map, its clusters and its key.
+
+        Args:
+            keys: digest of the texts and fingerprint of the model.
+        """
+        from ..explore import large_maps
         from ..explore.clusters import cluster
-        from ..explore.large_maps import SAMPLE_ROWS, assign_clusters, find_sampled, place_rows
         from ..explore.projection import project
         from ..explore.topics import sample_rows
 
-        rows = sample_rows(len(texts), SAMPLE_ROWS)
+        rows, (digest, fingerprint) = sample_rows(len(texts), large_maps.SAMPLE_ROWS), keys
         some, sampled = np.asarray(vectors[rows]), [texts[row] for row in rows.tolist()]
         key, neighbors = f"{digest_texts(sampled)}-{fingerprint}", self._resources.neighbor_graphs
         layout = project(some, projection, key, self.workspace, begin("layout"), graphs=neighbors)
         groups = cluster(some, sampled, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(some, key))
-        found = find_sampled(vectors, rows, groups, projection.metric, begin("layout"))
-        points = place_rows(found, rows, layout.xy, projection, self.workspace.cache("numba"))
-        points.flags.writeable = False
-        return points, assign_clusters(found, rows, groups), f"{layout.key}-{len(texts)}"
+        sample = large_maps.sample_digest(layout.xy, groups)
+        path = self.workspace.projection(f"{digest}-{fingerprint}-{projection.key}-{sample}-{large_maps.PLACED_VERSION}")
+        placed = large_maps.load_placed(path, len(texts), projection.dimensions, groups)
+        if placed is None:
+            found = large_maps.find_sampled(vectors, rows, groups, projection.metric, begin("layout"))
+            points = large_maps.place_rows(found, rows, layout.xy, projection, self.workspace.cache("numba"))
+            placed = points, large_maps.assign_clusters(found, rows, groups)
+            large_maps.store_placed(path, *placed)
+        placed[0].flags.writeable = False
+        return placed[0], large_maps.renumber(placed[1]), f"{layout.key}-{len(texts)}"
 
     def find_topics(
         self, corpus: Corpus, clusters: ClusterParams | None = None, model: str | None = None, progress: Progress | None = None

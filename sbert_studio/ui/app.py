@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from ..caches import tune_malloc
 from ..data.samples import list_samples
@@ -152,7 +153,7 @@ def launch(
         show_error=False,
         prevent_thread_lock=True,
         app_kwargs={
-            "routes": [*gradio_patches.patched_routes(), *catalogs.routes()],
+            "routes": [*gradio_patches.patched_routes(), *catalogs.routes(), *tab_routes(page)],
             "middleware": [
                 Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
                 Middleware(McpCallerMiddleware),
@@ -182,6 +183,11 @@ def launch(
     if block:
         blocks.block_thread()
     return blocks, url
+
+
+def tab_routes(page: Page) -> list[Route]:
+    """Return the additional routes of the tabs that have a function ``routes``."""
+    return [route for module in load_tabs() if hasattr(module, "routes") for route in module.routes(page)]
 
 
 def _connect_model_chooser(page: Page, loaded: gr.events.Dependency) -> None:

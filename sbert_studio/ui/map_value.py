@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..explore.clusters import assign_hues
+from ..i18n import _, join
 from .map_columns import column_value
 from .theme import to_base64, write_html
 from .views import Value
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from ..services.results import MapView
 
 CLUSTERS = "Clusters"
+EXPORTED_COLUMNS = 8
+"""Number of columns in an exported file, unless more are in use on the map."""
 _MAX_DISTINCT_COLORS = 20
-_EXPORTED_COLUMNS = 8
 _MAX_TYPICALITY = 65_535
 
 
@@ -32,19 +34,20 @@ def map_value(
     key: str = "",
     title: str = "",
     edits: EditHistory | None = None,
+    encode: Callable[[str, np.ndarray], Value | str] = lambda _name, array: to_base64(array),
 ) -> Value:
-    """Return the value of a ``map`` view. It contains coordinates and clusters as base64, but no texts except names.
+    """Return the value of a ``map`` view. It contains the arrays of :func:`map_arrays`, but no texts except names.
 
     Args:
         fields: columns that can color the points; the page fetches their values when it needs them (:func:`.map_columns.column_value`).
         color: :data:`CLUSTERS` or a column; any other name means clusters.
         key: key with which the page fetches the texts.
+        encode: returns what stands for an array that is not empty, by its name: base64 or, as ``{"url"}``, the address of its bytes.
     """
     from ..explore.map_edits import EditHistory
 
     edits = edits or EditHistory.create(view.ids, view.names)
-    now = edits.now
-    points = np.ascontiguousarray(view.points, dtype="<f4")
+    now, points = edits.now, view.points
     colors = [CLUSTERS, *(name for name in fields if name != CLUSTERS)]
     names: list[Value] = [{"id": number, "label": label, "size": size} for number, label, size in now.clusters()]
     names = _assign_shades(names, points, now.ids) if len(names) > _MAX_DISTINCT_COLORS else names
@@ -53,17 +56,29 @@ def map_value(
         "title": title,
         "n": len(points),
         "dims": int(points.shape[1]),
-        "points": to_base64(points),
         "layout_key": f"{view.projection_key}-{points.shape[1]}",
-        "hidden": to_base64(now.removed.astype("u1")) if now.removed.any() else "",
-        "clusters": to_base64(now.ids.astype("<i4")),
         "cluster_names": names,
         "broad": _broad_topics(view, edits),
-        "typical": "" if view.typicality is None else to_base64((np.clip(view.typicality, 0, 1) * _MAX_TYPICALITY).astype("<u2")),
         "colours": colors,
-        "labels": [{"label": label, "size": len(rows), "rows": rows.tolist()} for label, rows in now.labelled()],
+        "labels": [{"label": label, "size": len(rows), "rows": to_base64(rows.astype("<i4"))} for label, rows in now.labelled()],
         "edits": [step.describe() for step in edits.steps[-1:]],
         "by": color if color in colors else CLUSTERS,
+    } | {name: encode(name, array) if array.size else "" for name, array in map_arrays(view, edits).items()}
+
+
+def map_arrays(view: MapView, edits: EditHistory) -> dict[str, np.ndarray]:
+    """Return the arrays of a map with n points, little-endian; those without content are empty.
+
+    ``points``: (n, 2) or (n, 3) float32; ``clusters``: (n,) int16; ``typical``: (n,) uint16, the typicality, 65,535 for 1; ``hidden``: (n,)
+    uint8, 1 for a removed text.
+    """
+    now = edits.now
+    typical = np.zeros(0) if view.typicality is None else np.clip(view.typicality, 0, 1) * _MAX_TYPICALITY
+    return {
+        "points": np.ascontiguousarray(view.points, dtype="<f4"),
+        "clusters": now.ids.astype("<i2"),  # at most MAX_CLUSTERS, and one more for each edit
+        "typical": typical.astype("<u2"),
+        "hidden": now.removed.astype("u1") if now.removed.any() else np.zeros(0, "u1"),
     }
 
 
@@ -73,8 +88,11 @@ def _broad_topics(view: MapView, edits: EditHistory) -> list[Value]:
 
     topics = {topic.id: topic for topic in view.topics if topic.id in view.names}
     sizes, members = Counter[int](), dict[int, list[int]]()
+    now, start = edits.now.ids + 1, edits.start.ids + 1
+    width = int(start.max(initial=0)) + 1
+    shared = np.bincount(now * width + start, minlength=(int(now.max(initial=0)) + 1) * width).reshape(-1, width)
     for number, _label, size in edits.now.clusters():
-        parent = broad_topic(topics, edits.start.ids[edits.now.ids == number]) if number >= 0 else None
+        parent = broad_topic(topics, np.repeat(np.arange(-1, width - 1), shared[number + 1])) if number >= 0 else None
         if parent is not None:
             sizes[parent] += size
             members.setdefault(parent, []).append(number)
@@ -85,8 +103,9 @@ def _broad_topics(view: MapView, edits: EditHistory) -> list[Value]:
 def _assign_shades(names: list[Value], points: np.ndarray, groups: np.ndarray) -> list[Value]:
     """Assign a hue and a shade to each name by its position on the map, and sort by hue; the group -1 comes last."""
     real = [name for name in names if name["id"] >= 0]
-    index = {name["id"]: number for number, name in enumerate(real)}
-    hues, shades = assign_hues(points, np.array([index.get(int(group), -1) for group in groups]), len(real))
+    index = np.full(int(groups.max(initial=-1)) + 2, -1)  # the last one is that of the group -1
+    index[[name["id"] for name in real]] = np.arange(len(real))
+    hues, shades = assign_hues(points, index[groups], len(real))
     shaded = [name | {"hue": int(hues[i]), "hues": int(hues.max()) + 1, "shade": float(shades[i])} for i, name in enumerate(real)]
     return [*sorted(shaded, key=lambda name: (name["hue"], -name["size"])), *(name for name in names if name["id"] < 0)]
 
@@ -100,14 +119,41 @@ def write_map(
     title: str = "Map of sentences",
     edits: EditHistory | None = None,
     lines: Sequence[int] = (),
+    wanted: Sequence[str] = (),
 ) -> Path:
-    """Write a map as a single HTML file that works offline. ``lines``: row of each text in its file, by default counted from 1."""
-    columns = {name: fields[name] for name in list(fields)[:_EXPORTED_COLUMNS]}
+    """Write a map as a single HTML file that works offline.
+
+    Args:
+        lines: row of each text in its file, by default counted from 1.
+        wanted: columns that the file must contain (:func:`exported_columns`).
+    """
+    columns = {name: fields[name] for name in exported_columns(fields, wanted)}
     data = {
         "title": title,
+        "note": columns_note(fields, list(columns)),
         "map": map_value(view, columns, title=title, edits=edits),
         "texts": list(texts),
         "lines": list(lines),
         "columns": {name: column_value(name, cells) for name, cells in columns.items() if name != CLUSTERS},
     }
     return write_html(path, "map/export", data)
+
+
+def exported_columns(fields: Collection[str], wanted: Sequence[str] = ()) -> list[str]:
+    """Return the columns of an exported file in the order of the table: all that are wanted, and the first others up to eight in total."""
+    chosen = {name for name in fields if name in set(wanted)}
+    others = [name for name in fields if name not in chosen][: max(0, EXPORTED_COLUMNS - len(chosen))]
+    return [name for name in fields if name in chosen or name in others]
+
+
+def columns_note(fields: Collection[str], exported: Collection[str]) -> str:
+    """Say which columns an exported file leaves out; empty if it has all of them."""
+    missing = [name for name in fields if name not in exported]
+    if not missing:
+        return ""
+    return _(
+        "This file contains {count} of {total} columns, without {missing}. To include a column, show it in the list or filter by it.",
+        count=len(exported),
+        total=len(fields),
+        missing=join(", ", missing),
+    )

@@ -44,7 +44,8 @@ _SCENE = """
     });
     scene.draw({
       key: "k", title: "", n, dims, points: base64(data.points), layout_key: `${dims}`, hidden: base64(data.hidden),
-      clusters: base64(data.ids), cluster_names: names, broad: [], typical: "", colours: ["Clusters"], labels: [], edits: [],
+      clusters: base64(Int16Array.from(data.ids)),
+      cluster_names: names, broad: [], typical: "", colours: ["Clusters"], labels: [], edits: [],
       by: "Clusters", groups: base64(data.ids), names, shades: null,
     });
     window.scene = scene;

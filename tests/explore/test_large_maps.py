@@ -66,7 +66,7 @@ def test_neighbors_are_those_of_an_exact_search(vectors: np.ndarray) -> None:
 def test_clusters_come_from_the_nearest_centroid_and_outliers_keep_their_share(vectors: np.ndarray) -> None:
     rows, _, groups = sampled(vectors)
     found = large_maps.find_sampled(vectors, rows, groups, "cosine")
-    whole = large_maps.assign_clusters(found, rows, groups)
+    whole = large_maps.renumber(large_maps.assign_clusters(found, rows, groups))
     truth = np.array([f"topic {row % _GROUPS}" for row in range(len(vectors))])
     named = np.array([whole.labels[number] if number >= 0 else "" for number in whole.ids])
     inside = whole.ids >= 0
@@ -77,6 +77,25 @@ def test_clusters_come_from_the_nearest_centroid_and_outliers_keep_their_share(v
     assert whole.typicality[rows].tolist() == [0.5] * len(rows)
 
 
+def test_places_and_clusters_are_stored(vectors: np.ndarray, tmp_path: Path) -> None:
+    rows, xy, groups = sampled(vectors)
+    found = large_maps.find_sampled(vectors, rows, groups, "cosine")
+    points, whole = (
+        large_maps.place_rows(found, rows, xy, ProjectionParams(seed=1), tmp_path),
+        large_maps.assign_clusters(found, rows, groups),
+    )
+    path = tmp_path / "placed.npy"
+    assert large_maps.load_placed(path, len(vectors), 2, groups) is None
+    large_maps.store_placed(path, points, whole)
+    again = large_maps.load_placed(path, len(vectors), 2, groups)
+    assert again is not None
+    assert np.array_equal(again[0], points)
+    for name in ("ids", "nearest", "typicality", "labels", "sizes"):
+        assert np.array_equal(getattr(again[1], name), getattr(whole, name)), name
+    assert large_maps.load_placed(path, len(vectors), 3, groups) is None
+    assert large_maps.sample_digest(xy, groups) != large_maps.sample_digest(xy + 1, groups)
+
+
 def test_a_map_of_many_texts_uses_a_sample_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_maps, "LARGE_MAP_ROWS", 300)
     monkeypatch.setattr(large_maps, "SAMPLE_ROWS", 120)
@@ -85,7 +104,11 @@ def test_a_map_of_many_texts_uses_a_sample_and_says_so(tmp_path: Path, monkeypat
     corpus = Corpus("many", texts, {}, tuple(range(1, 401)), digest_texts(texts))
     with Studio(Settings(home=tmp_path, default_model=str(write_model(tmp_path / "model")))) as studio:
         view = studio.map.draw(corpus, ProjectionParams(seed=1))
+        with pytest.MonkeyPatch.context() as stored:
+            stored.setattr(large_maps, "find_sampled", lambda *_: pytest.fail("placed again"))
+            again = studio.map.draw(corpus, ProjectionParams(seed=1))
         small = studio.map.draw(corpus.subset(range(200), "few", "test"), ProjectionParams(seed=1))
+    assert np.array_equal(again.points, view.points) and np.array_equal(again.ids, view.ids) and again.topics == view.topics
     assert view.points.shape == (400, 2)
     assert np.isfinite(view.points).all()
     assert len(view.ids) == 400

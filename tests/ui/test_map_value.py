@@ -9,7 +9,7 @@ import numpy as np
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
-from sbert_studio.ui.map_value import map_value, write_map
+from sbert_studio.ui.map_value import EXPORTED_COLUMNS, exported_columns, map_value, write_map
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
 NAMES = {0: HOSTILE, 1: "b"}
@@ -27,7 +27,7 @@ def decoded(text: str, kind: str) -> np.ndarray:
 def test_the_map_sends_coordinates_and_groups_but_no_text_of_the_corpus() -> None:
     value = map_value(view(dims=3), {"topic": ["secret"] * 6}, key="k")
     assert decoded(value["points"], "<f4").reshape(6, 3).tolist() == view(dims=3).points.tolist()
-    assert decoded(value["clusters"], "<i4").tolist() == [0, 0, 1, 1, -1, 0]
+    assert decoded(value["clusters"], "<i2").tolist() == [0, 0, 1, 1, -1, 0]
     assert value["colours"] == ["Clusters", "topic"] and value["by"] == "Clusters"
     assert "secret" not in json.dumps(value)
 
@@ -40,7 +40,8 @@ def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> No
     assert len({value["points"] for value in values}) == 1
     assert [value["by"] for value in values] == ["Clusters", "topic", "age", "Clusters"]
     assert {value["cluster_names"][0]["label"] for value in values} == {"renamed"}
-    assert values[0]["labels"] == [{"label": "mine", "size": 1, "rows": [2]}]
+    (label,) = values[0]["labels"]
+    assert (label["label"], label["size"], decoded(label["rows"], "<i4").tolist()) == ("mine", 1, [2])
     assert values[0]["edits"] == ["1 text labelled “mine”"]
 
 
@@ -50,6 +51,24 @@ def test_removed_texts_are_hidden_and_count_for_nothing() -> None:
     )
     assert decoded(value["hidden"], "u1").tolist() == [1, 1, 0, 0, 0, 1]
     assert [(name["id"], name["size"]) for name in value["cluster_names"]] == [(1, 2), (-1, 1)]
+
+
+def test_the_exported_map_holds_all_columns_in_use_and_says_which_are_missing(tmp_path: Path) -> None:
+    fields = {f"column {number}": ["a"] * 6 for number in range(12)}
+    used = [f"column {number}" for number in (11, 9, 10)]
+    assert exported_columns(fields, used) == [*(f"column {number}" for number in range(5)), *sorted(used, key=list(fields).index)]
+    everything = exported_columns(fields, list(fields))
+    assert everything == list(fields) and len(everything) > EXPORTED_COLUMNS
+    page = write_map(view(), ["x"] * 6, fields, tmp_path / "map.html", wanted=used).read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert found is not None
+    data = json.loads(found.group(1))
+    assert list(data["columns"]) == data["map"]["colours"][1:] == exported_columns(fields, used)
+    assert "contains 8 of 12 columns" in data["note"] and "column 5, column 6, column 7, column 8" in data["note"]
+
+
+def test_a_file_with_few_columns_has_all_of_them() -> None:
+    assert exported_columns({"a": [], "b": []}) == ["a", "b"]
 
 
 def test_the_exported_map_holds_every_text_as_data_and_none_as_markup(tmp_path: Path) -> None:

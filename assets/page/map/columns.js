@@ -4,12 +4,22 @@
 (() => {
   "use strict";
   const { mapping } = window.SB;
-  const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28;
+  const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28, PIECE = 8192;
 
+  // Base64 as an array; what was fetched as an array already is one.
   function decode(text, Kind) {
+    if (ArrayBuffer.isView(text)) return text;
     const raw = atob(text || ""), bytes = new Uint8Array(raw.length);
     for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
     return new Kind(bytes.buffer);
+  }
+
+  // Rows as base64 of a bit for each of n rows: 125 kB for any choice among a million.
+  function bits(rows, n) {
+    const bytes = new Uint8Array(Math.ceil(n / 8)), parts = [];
+    for (const row of rows) bytes[row >> 3] |= 1 << (row & 7);
+    for (let at = 0; at < bytes.length; at += PIECE) parts.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+    return btoa(parts.join(""));
   }
 
   function column(data) {
@@ -105,5 +115,5 @@
     return made;
   }
 
-  Object.assign(mapping, { column, clusterColumn, each, tally, span, bins, histogram, periods, periodOf, ticks, write, iso, days, decode, BLANK, OTHER });
+  Object.assign(mapping, { column, clusterColumn, each, tally, span, bins, histogram, periods, periodOf, ticks, write, iso, days, decode, bits, BLANK, OTHER });
 })();

@@ -6,8 +6,9 @@
   if (matchMedia("(prefers-color-scheme: dark)").matches) document.body.classList.add("dark");
   document.querySelector("h1").textContent = data.title;
   document.title = data.title;
-  const [points, dims] = [new Float32Array(Uint8Array.from(atob(data.map.points), (one) => one.charCodeAt(0)).buffer), data.map.dims];
-  const clusters = new Int32Array(Uint8Array.from(atob(data.map.clusters), (one) => one.charCodeAt(0)).buffer), names = new Map(data.map.cluster_names.map((one) => [one.id, one]));
+  document.querySelector("header p").textContent = data.note;
+  const [points, dims] = [SB.mapping.decode(data.map.points, Float32Array), data.map.dims];
+  const clusters = SB.mapping.decode(data.map.clusters, Int16Array), names = new Map(data.map.cluster_names.map((one) => [one.id, one]));
   const columns = new Map(Object.entries(data.columns).map(([name, one]) => [name, SB.mapping.column(one)]));
   const removed = data.map.hidden ? atob(data.map.hidden) : "";
 

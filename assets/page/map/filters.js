@@ -192,6 +192,7 @@
         told.changed(true);
       },
       active: () => [...parts.values()].filter(isOn).length,
+      columns: () => [...parts.values()].filter(isOn).map((part) => part.name),
       fails: (row) => fails[row] > 0,
       describe: () => [...parts.values()].filter(isOn).map((part) => `${part.name}: ${part.text()}`).join("; "),
     };

@@ -69,7 +69,9 @@
         names = paint.entries.map((one, place) => ({ ...one, size: sizes[place], css: css(palette[one.at]) })).filter((one) => one.size || !clusters);
         focus = chosen;
         broad = clusters ? value.broad || [] : [];
-        total = Math.max(1, hidden.reduce((sum, one) => sum + (one ? 0 : 1), 0));
+        total = 0;
+        for (let row = 0; row < hidden.length; row += 1) if (!hidden[row]) total += 1;
+        total = Math.max(1, total);
         const colours = JSON.stringify(value.colours);
         if (colours !== offered) choice.replaceChildren(...value.colours.map((name, at) => el("option", { value: name, translate: at ? "no" : null }, name)));
         offered = colours;

@@ -3,6 +3,8 @@
   "use strict";
   const { views, select, el, mapping } = window.SB;
   const KEPT = 20000;  // texts that the page remembers
+  const MANY = 2000;  // rows beyond which a choice is sent as bits, without its order
+  const ARRAYS = { points: Float32Array, clusters: Int16Array, typical: Uint16Array, hidden: Uint8Array };
 
   function save(name, blob) {
     const link = el("a", { href: URL.createObjectURL(blob), download: name });
@@ -15,11 +17,24 @@
   views.map = (root, host) => {
     const blank = el("div", { class: "sb-empty sb-map-empty" });
     const frame = el("div", { class: "sb-map" });
-    let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null, edits = 0;
+    let texts = new Map(), value = null, drawing = null, told = null, shown = "", of = null, edits = 0, arrays = new Map(), newest = 0;
     root.replaceChildren(blank, frame);
     const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The map is no longer loaded. Draw it again." }; } };
     const shownColumns = () => mapping.shownColumns(value.colours);
-    const edit = (what) => select(host, "edit", what);
+    const sent = (rows) => (rows.length > MANY ? { bits: mapping.bits(rows, value.n) } : rows);
+    const edit = (what) => select(host, "edit", what.rows ? { ...what, rows: sent(what.rows) } : what);
+
+    // Of many points, the value holds the addresses of the arrays instead of the arrays; those of the value before are kept, as edits leave most as they are.
+    async function fetchArrays(next) {
+      const wanted = Object.keys(ARRAYS).filter((name) => next[name]?.url), kept = new Map();
+      for (const name of wanted) {
+        const { url } = next[name];
+        kept.set(url, arrays.get(url) || fetch(url).then((answer) => (answer.ok ? answer.arrayBuffer() : Promise.reject(new Error(`${answer.status}`)))));
+      }
+      arrays = kept;
+      const found = await Promise.all(wanted.map((name) => kept.get(next[name].url)));
+      return { ...next, ...Object.fromEntries(wanted.map((name, at) => [name, new ARRAYS[name](found[at])])) };
+    }
 
     // Texts come as they are looked at, those around the pointer together.
     async function want(rows) {
@@ -32,14 +47,14 @@
 
     const TYPES = { csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
     async function download(rows, format) {
-      const found = await ask("map_file", { rows, format });
+      const found = await ask("map_file", { rows: sent(rows), format });
       if (!found.error) save(found.name, new Blob([Uint8Array.from(atob(found.data), (one) => one.charCodeAt(0))], { type: TYPES[format] }));
     }
 
     // What can be done with a list; a neighbour list counts its text too.
     const actions = (list) => [
-      { words: "Search here", why: "Search only these texts", act: () => select(host, "here", list.rows) },
-      { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", list.rows) },
+      { words: "Search here", why: "Search only these texts", act: () => select(host, "here", sent(list.rows)) },
+      { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", list.rows.slice(0, MANY)) },
       { words: "Download CSV", why: "Download these rows as CSV", act: () => download(list.rows, "csv") },
       { words: "Download XLSX", why: "Download these rows as an Excel workbook", act: () => download(list.rows, "xlsx") },
       { words: "Remove these", why: "Remove these texts from the map and the corpus; Undo restores them", act: () => edit({ do: "remove", rows: list.rows }) },
@@ -56,14 +71,29 @@
         el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two")))];
     }
 
-    return (next) => {
-      value = next;
-      blank.hidden = !next.empty;
-      frame.hidden = Boolean(next.empty);
+    function say(words, ...more) {
+      blank.hidden = false;
+      frame.hidden = true;
+      blank.replaceChildren(el("div", {}, el("p", {}, words), ...more));
+    }
+    async function load(next) {
+      const number = (newest += 1);
       if (next.empty) {
-        blank.replaceChildren(el("div", {}, el("p", {}, next.empty), el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById("data-open")?.click() } }, "Add data")));
+        say(next.empty, el("button", { type: "button", class: "sb-small-button", on: { click: () => document.getElementById("data-open")?.click() } }, "Add data"));
         return;
       }
+      if (!next.points.url) { draw(next); return; }
+      if (!value || frame.hidden) say("Loading the points…");
+      const whole = await fetchArrays(next).catch(() => null);
+      if (number !== newest) return;
+      if (whole) draw(whole);
+      else { arrays = new Map(); say("The map could not be loaded. Draw it again."); }
+    }
+
+    function draw(next) {
+      value = next;
+      blank.hidden = true;
+      frame.hidden = false;
       drawing = drawing || window.SB.scene(frame, {
         textOf: (row) => texts.get(row)?.text, cellsOf: (row) => texts.get(row)?.cells || [], want,
         items: async (rows) => {
@@ -99,6 +129,7 @@
         else if (next.show.rows) drawing.open({ kind: "shown", title: next.show.title, rows: next.show.rows }, true);
         else drawing.close();
       }
-    };
+    }
+    return load;
   };
 })();

@@ -1,6 +1,7 @@
 // The map itself, with no Gradio in it: the page and the exported file both use it.
-// value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int32 (n),
-//         cluster_names: [{id, label, size, hue?, hues?, shade?}], by, colours: [columns, clusters first], labels: [{label, size, rows}]}
+// value: {n, dims, points: base64 float32 (n·dims), layout_key, hidden: base64 uint8 (n), clusters: base64 int16 (n), typical: base64 uint16 (n),
+//         cluster_names: [{id, label, size, hue?, hues?, shade?}], by, colours: [columns, clusters first], labels: [{label, size, rows: base64 int32}]}
+// The arrays of the points may also be typed arrays, which page.js has fetched.
 // rows are 0-based positions; a list is {kind, title, rows, scores?, cluster?, group?}.
 // What draws points (marks.js) and hits them (picking.js) is given an index of their places (spatial.js), made once for a layout, and two arrays
 // that may change at any time; it knows nothing of columns and filters:
@@ -10,7 +11,7 @@
 (() => {
   "use strict";
   const { el, token, onTheme, grouped, mapping, t } = window.SB, { decode } = mapping, over = mapping.overlay;
-  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, OUTLINED = 3000;
+  const CONTOURS_FROM = 20000, HOVER = 9, REST = 130, BESIDE = 60, OUTLINED = 3000, RINGED = 40000;
   // Marks that are drawn (see drawing/marks.js): at rest, and while the map moves, where a slow frame asks for fewer and a quick one allows more.
   const AT_REST = 120000, MOVING = [5000, 30000, 60000], SLOW = 27, QUICK = 19, FEWER = 0.75, MORE = 1.05, CLOSED = 1.25;  // a mark's width over that of its cell, so that neighbours close up
 
@@ -29,7 +30,7 @@
     const list = el("section", { class: "sb-map-list", "aria-label": "Selected texts", hidden: true }), legendRoot = el("div", { class: "sb-legend" }), filterRoot = el("div", { class: "sb-map-filters" }), panelRoot = el("div", { class: "sb-map-panel" });
     const heading = el("p", { class: "sb-map-heading-line" }), filtered = el("span", { class: "sb-map-filtered", role: "status", hidden: true });
 
-    let value = null, eye = null, points = null, ids = null, typical = null, removed = null, hidden = null, paint = null, colours = [], opacity = null, lines = [];
+    let value = null, eye = null, points = null, ids = null, labelled = [], typical = null, removed = null, hidden = null, paint = null, colours = [], opacity = null, lines = [];
     let columns = new Map(), labelColumn = null, offered = null, wanted = 0, edited = "", layout = "", dot = 8;
     let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null;
     const gl = mapping.points(gpu), names = mapping.labels();
@@ -40,7 +41,7 @@
     const legend = mapping.legend(legendRoot, { onColour: (name) => colourBy(name, true), onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)), onBroad: (at) => (chosen && chosen.group === `broad-${at}` ? close() : openBroad(at)), onAssign: hooks.assign });
     const filters = mapping.filters(filterRoot, { n: () => value.n, removed: () => removed, columns: () => value.colours, column: columnOf, changed: refilter });
     const panel = mapping.panel(panelRoot, legendRoot, filterRoot, { onFilters: () => value && filters.open(), teach: hooks.teach, undo: hooks.undo,
-      onLabel: (label) => { past = []; open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: byTypicality([...label.rows]) }); } });
+      onLabel: (label) => { past = []; open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: byTypicality([...labelled[value.labels.indexOf(label)]]) }); } });
     const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, label: hooks.label, forms: hooks.forms, columns: () => value.colours, cellsChanged: () => { hooks.chosen?.(); if (chosen) open(chosen); }, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
     root.replaceChildren(heading,
       el("div", { class: "sb-map-bar" }, el("div", { class: "sb-segments", role: "group", "aria-label": "Drag mode" }, Object.values(modes)), reset,
@@ -118,10 +119,14 @@
       over.outline(pen, shape || (kept && value.dims === 2 ? kept.map((at) => over.onScreen(eye, at)) : null), accent);
     }
 
-    // A labelled text has an outline in the colour of its label; while the map moves, a fair part of them have.
+    // A labelled text has an outline in the colour of its label; of very many, and while the map moves, a fair part of them have.
     function outline(pen, m) {
-      const marks = mapping.categories().map(mapping.css), total = value.labels.reduce((sum, label) => sum + label.rows.length, 0), step = moving ? Math.max(1, Math.ceil(total / OUTLINED)) : 1;
-      value.labels.forEach((label, at) => over.rings(pen, label.rows.filter((row, i) => i % step === 0 && !hidden[row]).map((row) => eye.project(points, row, m)), dot / 2 + 2.2, marks[at % marks.length]));
+      const marks = mapping.categories().map(mapping.css), total = labelled.reduce((sum, rows) => sum + rows.length, 0), step = Math.max(1, Math.ceil(total / (moving ? OUTLINED : RINGED)));
+      labelled.forEach((rows, at) => {
+        const places = [];
+        for (let i = 0; i < rows.length; i += step) if (!hidden[rows[i]]) places.push(eye.project(points, rows[i], m));
+        over.rings(pen, places, dot / 2 + 2.2, marks[at % marks.length]);
+      });
     }
 
     // Names are placed anew once the eye rests; until they are drawn, the map is busy.
@@ -209,26 +214,37 @@
       restyle();
     }
     const drawLegend = () => legend.draw(value, paint, hidden, chosen?.group ?? null);
-    const rowsOf = (array, id) => Array.from(array.keys()).filter((row) => array[row] === id && !removed[row]);
-    // Topics are listed most typical text first; ties stay in the order of the file.
-    const byTypicality = (rows) => (typical ? rows.sort((a, b) => typical[b] - typical[a] || a - b) : rows);
+    function rowsWhere(test, onMap = true) {
+      const rows = [];
+      for (let row = 0; row < value.n; row += 1) if (!(onMap && removed[row]) && test(row)) rows.push(row);
+      return rows;
+    }
+    // Topics are listed most typical text first; ties stay in the order of the file. Sorted by counting, as there may be a million rows.
+    function byTypicality(rows) {
+      if (!typical) return rows;
+      const most = 65535, starts = new Uint32Array(most + 2), made = new Array(rows.length);
+      for (const row of rows) starts[most - typical[row] + 1] += 1;
+      for (let i = 0; i <= most; i += 1) starts[i + 1] += starts[i];
+      for (const row of rows) made[starts[most - typical[row]]++] = row;
+      return made;
+    }
     const isBroad = (id) => typeof id === "string" && id.startsWith("broad-");
     const topicsOf = (id) => value.broad[Number(id.slice(6))]?.topics || [];
     const broadOf = (cluster) => `broad-${(value.broad || []).findIndex((group) => group.topics.includes(cluster))}`;
     function openGroup(id) {
       past = [];
-      const rows = Array.from(paint.index.keys()).filter((row) => !removed[row] && paint.has(id, row)), isCluster = paint.kind === "clusters", name = paint.entries.find((one) => one.id === id);
+      const rows = rowsWhere((row) => paint.has(id, row)), isCluster = paint.kind === "clusters", name = paint.entries.find((one) => one.id === id);
       open({ kind: "group", group: id, named: !name.own, count: (size) => `${name.label} · ${grouped(size)}`, rows: byTypicality(rows), ordered: Boolean(typical), without: paint.by, ...(isCluster && id >= 0 ? { cluster: id } : {}) });
     }
     function openBroad(at) {
       past = [];
-      const members = new Set(value.broad[at].topics), rows = Array.from(ids.keys()).filter((row) => members.has(ids[row]) && !removed[row]);
+      const members = new Set(value.broad[at].topics), rows = rowsWhere((row) => members.has(ids[row]));
       open({ kind: "group", group: `broad-${at}`, named: true, count: (size) => `${value.broad[at].label} · ${grouped(size)}`, rows: byTypicality(rows), ordered: Boolean(typical) });
     }
     function openCluster(id) {
       if (paint.kind === "clusters") { openGroup(id); return; }
       past = [];
-      const rows = byTypicality(rowsOf(ids, id));
+      const rows = byTypicality(rowsWhere((row) => ids[row] === id));
       open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, count: (size) => `${clustered.get(id).label} · ${grouped(size)}`, rows, without: value.colours[0] });
     }
     async function openPoint(row) {
@@ -295,14 +311,15 @@
     }
     function openFiltered() {
       past = [];
-      open({ kind: "lasso", count: (size) => t`${grouped(size)} texts pass the filters`, rows: byTypicality(Array.from(ids.keys()).filter((row) => !removed[row])), ordered: Boolean(typical) });
+      open({ kind: "lasso", count: (size) => t`${grouped(size)} texts pass the filters`, rows: byTypicality(rowsWhere(() => true)), ordered: Boolean(typical) });
     }
 
     function draw(next) {
       const moved = !value || value.layout_key !== next.layout_key || value.key !== next.key;
       value = next;
       points = decode(next.points, Float32Array);
-      ids = decode(next.clusters, Int32Array);
+      ids = decode(next.clusters, Int16Array);
+      labelled = next.labels.map((label) => decode(label.rows, Int32Array));
       typical = next.typical ? decode(next.typical, Uint16Array) : null;
       removed = next.hidden ? decode(next.hidden, Uint8Array) : new Uint8Array(next.n);
       if (moved || hidden.length !== next.n) hidden = new Uint8Array(next.n);
@@ -353,12 +370,11 @@
 
     return {
       draw, open, close, openGroup, openCluster, picture, plot,
-      // What an export contains: null without a filter, otherwise the rows that pass, a bit each, and the filters in words.
+      // What an export contains: the columns in use (shown, filtered by or coloured by) and, with a filter, the rows that pass and the filters in words.
       filter() {
-        if (!value || !filters.active()) return null;
-        const bits = new Uint8Array(Math.ceil(value.n / 8));
-        for (let row = 0; row < value.n; row += 1) if (!filters.fails(row)) bits[row >> 3] |= 1 << (row & 7);
-        return { rows: btoa(Array.from(bits, (byte) => String.fromCharCode(byte)).join("")), words: filters.describe() };
+        if (!value) return null;
+        const columns = [...new Set([...mapping.shownColumns(value.colours), ...filters.columns(), paint.by])];
+        return filters.active() ? { columns, rows: mapping.bits(rowsWhere((row) => !filters.fails(row), false), value.n), words: filters.describe() } : { columns };
       },
       spot(row) { const at = eye.project(points, row), box = plot.getBoundingClientRect(); return [box.x + at[0], box.y + at[1]]; },
       // What is drawn now: {level, points: so many visible ones the marks in view stand for}.

@@ -55,7 +55,8 @@
 
     // The place from which some rows fill the frame; outliers, the outermost two of a hundred on each side, may lie outside.
     function around(points, rows, spare = 0.02) {
-      const found = { ...at };
+      const found = { ...at }, step = Math.max(1, Math.floor(rows.length / LOOKED));
+      if (step > 1) return around(points, Array.from({ length: Math.ceil(rows.length / step) }, (_, i) => rows[i * step]), spare);
       const spans = Array.from({ length: dims }, (_, axis) => {
         const values = Float32Array.from(rows, (row) => points[row * dims + axis]).sort();
         const low = values[Math.floor(spare * (values.length - 1))], high = values[Math.ceil((1 - spare) * (values.length - 1))];

@@ -24,14 +24,24 @@
 
     // The rows of each cluster, of large ones an even part; points that were removed have none.
     function prepare(n, ids, names, hidden, groups = []) {
-      const rows = new Map(names.filter((name) => name.id >= 0).map((name) => [name.id, []]));
-      for (let row = 0; row < n; row += 1) if (!hidden[row] && rows.has(ids[row])) rows.get(ids[row]).push(row);
-      const made = (list) => list.filter((one) => one.rows.length).map(({ id, label, rows: all }) => {
-        const step = Math.max(1, Math.floor(all.length / SAMPLE));
-        return { id, text: label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label, rows: all.filter((_, i) => i % step === 0), size: all.length };
-      }).sort((a, b) => b.size - a.size);
-      fine = made(names.filter((name) => name.id >= 0).map((name) => ({ id: name.id, label: name.label, rows: rows.get(name.id) })));
-      broad = made(groups.map((group, at) => ({ id: `broad-${at}`, label: group.label, rows: group.topics.flatMap((id) => rows.get(id) || []) })));
+      const real = names.filter((name) => name.id >= 0), sizes = new Uint32Array(real.reduce((most, name) => Math.max(most, name.id), -1) + 1);
+      for (let row = 0; row < n; row += 1) if (!hidden[row] && ids[row] >= 0) sizes[ids[row]] += 1;
+      // list: [{id, label, topics}], no topic in two of them.
+      function made(list) {
+        const found = list.map(({ id, label, topics }) => {
+          const size = topics.reduce((sum, topic) => sum + (sizes[topic] || 0), 0);
+          return { id, text: label.length > LONGEST ? `${label.slice(0, LONGEST - 1)}…` : label, rows: [], size, step: Math.max(1, Math.floor(size / SAMPLE)), seen: 0 };
+        });
+        const of = new Array(sizes.length).fill(null);
+        list.forEach(({ topics }, at) => { for (const topic of topics) of[topic] = found[at]; });
+        for (let row = 0; row < n; row += 1) {
+          const one = hidden[row] || ids[row] < 0 ? null : of[ids[row]];
+          if (one && one.seen++ % one.step === 0) one.rows.push(row);
+        }
+        return found.filter((one) => one.size).sort((a, b) => b.size - a.size);
+      }
+      fine = made(real.map((name) => ({ id: name.id, label: name.label, topics: [name.id] })));
+      broad = made(groups.map((group, at) => ({ id: `broad-${at}`, label: group.label, topics: group.topics })));
       placed = [];
     }
 

@@ -19,8 +19,8 @@ from ....i18n import _
 from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
 from ...map_columns import column_value
-from ...map_value import write_map
-from ...sessions.language import current_language
+from ...map_value import columns_note, exported_columns, map_arrays, write_map
+from ...sessions.language import current_language, notify_info
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
 from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props
@@ -384,6 +384,17 @@ def get_file(page: Page, request: Mapping[str, object]) -> dict[str, str]:
     return {"name": path.name, "data": base64.b64encode(path.read_bytes()).decode("ascii")}
 
 
+def get_array(page: Page, key: str, name: str, digest: str) -> bytes | None:
+    """Return the bytes of an array of a map (:func:`.map_value.map_arrays`); ``None`` if an edit has changed it since.
+
+    Raises:
+        StudioError: the map is no longer loaded.
+    """
+    drawn = page.maps.get(key)
+    array = map_arrays(drawn.view, drawn.edits).get(name)
+    return array.tobytes() if array is not None and view_model.array_digest(array) == digest else None
+
+
 SERVER_FUNCTIONS = {
     "map_texts": get_texts,
     "map_rows": get_items,
@@ -415,7 +426,10 @@ def write_html(page: Page, map_key: str | None, filters: str | None = None) -> P
     if chosen is not None:
         title = _("{title}: {note}", title=title, note=view_model.filter_note(drawn, chosen))
     edits = EditHistory.create(view.ids, view.names, [drawn.edits.now.labels[row] for row in _exported_rows(drawn, chosen)])
-    return write_map(view, corpus.texts, corpus.fields, path, title=title, edits=edits, lines=corpus.lines)
+    wanted = view_model.read_columns(filters)
+    if note := columns_note(corpus.fields, exported_columns(corpus.fields, wanted)):
+        notify_info(note)
+    return write_map(view, corpus.texts, corpus.fields, path, title=title, edits=edits, lines=corpus.lines, wanted=wanted)
 
 
 def write_table(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".csv") -> Path:

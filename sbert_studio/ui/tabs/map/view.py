@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
+from ....errors import StudioError
 from ....serialization import to_plain
 from ...components import cancel_button, download_button, first_sight
 from ...panel import EventOptions, Panel
@@ -71,6 +75,21 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(handed_over.then, handlers.show_rows, task="map", **drawing)
     # Clicks may arrive faster than responses; each one counts, in order.
     panel.on(map_view.select, handlers.act_on_map, each=True, quiet=True, concurrency_limit=1, concurrency_id="map-edits")
+
+
+def routes(page: Page) -> list[Route]:
+    """Return the route by which the page fetches the arrays of a large map. Only pages that received the map know its key."""
+
+    def answer(request: Request) -> Response:
+        try:
+            content = handlers.get_array(page, request.path_params["key"], request.path_params["name"], request.url.query)
+        except StudioError:
+            content = None
+        if content is None:
+            return Response(status_code=404)
+        return Response(content, media_type="application/octet-stream", headers={"cache-control": "private,max-age=3600"})
+
+    return [Route("/map/{key}/{name}", answer)]
 
 
 def _download_buttons(page: Page, map_key: gr.State) -> None:

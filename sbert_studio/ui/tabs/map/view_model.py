@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import secrets
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from ....errors import StudioError
 from ....i18n import _, join
 from ...map_value import CLUSTERS, map_value
 from ...sessions.map_edits import label_column
+from ...theme import to_base64
 from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, valid_rows
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _SEED = 12  # fixed, so that the same texts give the same map on the next visit
 MAX_TOOLTIP_LENGTH = 240
+FETCHED_POINTS = 20_000
+"""Points from which on the page fetches the arrays of a map as bytes, and only those that an edit has changed."""
 _MAX_FILTER_LENGTH = 2_000
 _MIN_TOPICS, _FEW_TOPICS, _TEXTS_OF_A_TOPIC = 2, 20, 3
 
@@ -122,10 +126,24 @@ def drawn_map_value(page: Page, map_key: str, show: Value | None = None) -> Valu
     """Return the value of the ``map`` view; ``show`` is the content of the list: ``{"rows", "title"}``, ``{"cluster"}``, or empty."""
     drawn = page.maps.get(map_key)
     title = _("Map of {name}", name=drawn.corpus.name)
-    value = map_value(drawn.view, columns(drawn), color=drawn.colour or CLUSTERS, key=map_key, title=title, edits=drawn.edits)
+
+    def encode(name: str, array: np.ndarray) -> Value | str:
+        return {"url": array_url(map_key, name, array)} if len(drawn.corpus) >= FETCHED_POINTS else to_base64(array)
+
+    color = drawn.colour or CLUSTERS
+    value = map_value(drawn.view, columns(drawn), color=color, key=map_key, title=title, edits=drawn.edits, encode=encode)
     value["label_column"] = label_column(drawn.chosen)
     value["heading"] = heading(page, drawn)
     return value | {"made": drawn.made, "show": None if show is None else {**show, "nonce": secrets.token_hex(4)}}
+
+
+def array_url(map_key: str, name: str, array: np.ndarray) -> str:
+    """Return the address of an array of a map, relative to the page's; other content has another address."""
+    return f"map/{map_key}/{name}?{array_digest(array)}"
+
+
+def array_digest(array: np.ndarray) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=8).hexdigest()
 
 
 def heading(page: Page, drawn: DrawnMap) -> Value:
@@ -172,8 +190,30 @@ def columns(drawn: DrawnMap) -> dict[str, Sequence[str]]:
 
 
 def remaining_rows(rows: object, drawn: DrawnMap) -> list[int]:
-    """Return the valid rows among ``rows``, which come from the browser: distinct rows of the map that are not removed."""
-    return [row for row in valid_rows(rows, len(drawn.corpus)) if not drawn.edits.now.removed[row]]
+    """Return the valid rows among ``rows``, which come from the browser: distinct rows of the map that are not removed.
+
+    Args:
+        rows: list of rows, or ``{"bits": base64 with a bit for each text}`` for many, which are returned in ascending order.
+    """
+    removed = drawn.edits.now.removed
+    if isinstance(rows, dict):
+        return np.flatnonzero(_unpack(rows.get("bits"), len(drawn.corpus)) & ~removed).tolist()
+    return [row for row in valid_rows(rows, len(drawn.corpus)) if not removed[row]]
+
+
+def _unpack(sent: object, total: int) -> np.ndarray:
+    """Return (n,) bool from base64 of a bit for each of n texts.
+
+    Raises:
+        StudioError: this is not base64, or has another number of texts.
+    """
+    try:
+        bits = np.frombuffer(base64.b64decode(str(sent), validate=True), np.uint8)
+    except ValueError as error:
+        raise StudioError("the selected rows could not be read", "reload the page") from error
+    if len(bits) != -(-total // 8):
+        raise StudioError("the selected rows belong to another map", "wait until the map is drawn, and try again")
+    return np.unpackbits(bits, bitorder="little")[:total].astype(bool)
 
 
 @dataclass(frozen=True)
@@ -184,26 +224,32 @@ class MapFilter:
     words: str
 
 
+def read_columns(sent: object) -> list[str]:
+    """Return the names of the columns in use on the map, which the browser sends together with the filters."""
+    names = _read_sent(sent).get("columns")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+def _read_sent(sent: object) -> dict[str, object]:
+    try:
+        found = json.loads(str(sent)) if sent else None
+    except ValueError as error:
+        raise StudioError("the filters could not be read", "reload the page") from error
+    if found is not None and not isinstance(found, dict):
+        raise StudioError("the filters could not be read", "reload the page")
+    return found or {}
+
+
 def read_filter(sent: object, drawn: DrawnMap) -> MapFilter | None:
     """Return the filters that the browser sends as JSON, ``{"rows": base64 with a bit for each text, "words"}``; ``None`` for none.
 
     Raises:
         StudioError: they belong to another map, or no text passes.
     """
-    if not sent:
+    found = _read_sent(sent)
+    if "rows" not in found:
         return None
-    try:
-        found = json.loads(str(sent))
-        bits = None if found is None else np.frombuffer(base64.b64decode(found["rows"], validate=True), np.uint8)
-        words = "" if found is None else " ".join(str(found["words"]).split())
-    except (ValueError, TypeError, KeyError) as error:
-        raise StudioError("the filters could not be read", "reload the page") from error
-    if bits is None:
-        return None
-    total = len(drawn.corpus)
-    if len(bits) != -(-total // 8):
-        raise StudioError("the filters belong to another map", "wait until the map is drawn, and try again")
-    passes = np.unpackbits(bits, bitorder="little")[:total].astype(bool)
+    passes, words = _unpack(found["rows"], len(drawn.corpus)), " ".join(str(found.get("words", "")).split())
     if not (passes & ~drawn.edits.now.removed).any():
         raise StudioError("no text passes the filters", "clear one of them")
     return MapFilter(passes, words[:_MAX_FILTER_LENGTH])

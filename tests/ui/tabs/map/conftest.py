@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ def edit(page: Page, map_key: str, corpus: str | None, request: Any, owner: obje
     """Edit a map; return the value of its view and the new key of the corpus, ``None`` if the visitor's corpus stays."""
     action = handlers.edit(page, map_key, corpus, owner, request)
     return action.map, None if action.corpus is UNCHANGED else action.corpus
+
+
+def rows_of(label: Any) -> list[int]:
+    """Return the rows of a label in the value of the view."""
+    rows: list[int] = np.frombuffer(base64.b64decode(label["rows"]), "<i4").tolist()
+    return rows
 
 
 @pytest.fixture

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import base64
 import csv
+import json
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +20,13 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.sessions import map_edits
 from sbert_studio.ui.state import show_on_map
-from sbert_studio.ui.tabs.map import handlers
+from sbert_studio.ui.tabs.map import handlers, view_model
 from sbert_studio.ui.tabs.map.handlers import corpus_on_map, draw
 from sbert_studio.ui.tabs.map.view_model import MapInputs, MapSettings, drawn_map_value, heading, notes_value, remaining_rows, to_map_rows
 from sbert_studio.ui.tabs.search.handlers import SearchInputs, search
 from sbert_studio.ui.views import UNCHANGED, server_function
 
-from .conftest import edit
+from .conftest import edit, rows_of
 
 
 def act(page: Page, map_key: str, action: str, item: object) -> Any:
@@ -33,7 +37,7 @@ def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page,
     value, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2, 99], "name": " urgent "})
     labelled = page.corpora.get(key)
     assert labelled.corpus.fields["label"][:4] == ("urgent", "", "urgent", "") and labelled.id == page.corpora.get(corpus_key).id
-    assert value["by"] == "Clusters" and [(label["label"], label["rows"]) for label in value["labels"]] == [("urgent", [0, 2])]
+    assert value["by"] == "Clusters" and [(label["label"], rows_of(label)) for label in value["labels"]] == [("urgent", [0, 2])]
     assert value["layout_key"] == drawn_map_value(page, map_key)["layout_key"] and value["key"] == map_key
     value, key = edit(page, map_key, key, {"do": "undo"})
     assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == "Clusters" and value["edits"] == []
@@ -349,3 +353,59 @@ def test_other_data_hides_the_map_but_not_one_that_a_link_has_drawn_of_it(page: 
     other = handlers.clear_map(page, map_key, page.corpora.put(page.corpora.sample()))
     assert other is not None and other.notes is None
     assert handlers.clear_map(page, None, corpus_key) is None
+
+
+def bits(rows: Sequence[int], total: int) -> dict[str, str]:
+    """Rows as the page sends many: a bit for each text."""
+    chosen = np.zeros(total, bool)
+    chosen[list(rows)] = True
+    return {"bits": base64.b64encode(np.packbits(chosen, bitorder="little").tobytes()).decode()}
+
+
+def test_many_rows_are_sent_as_bits(page: Page, map_key: str, corpus_key: str) -> None:
+    total = len(page.maps.get(map_key).corpus)
+    rows = [0, 3, 8, total - 1]
+    value, _ = edit(page, map_key, corpus_key, {"do": "label", "rows": bits(rows, total), "name": "many"})
+    assert rows_of(value["labels"][0]) == rows
+    edit(page, map_key, corpus_key, {"do": "remove", "rows": bits([3], total)})
+    assert remaining_rows(bits(rows, total), page.maps.get(map_key)) == [0, 8, total - 1]
+    for sent in (bits(rows, total + 8), {"bits": "***"}, {"bits": None}, {}):
+        with pytest.raises(StudioError):
+            remaining_rows(sent, page.maps.get(map_key))
+
+
+def test_the_arrays_of_a_large_map_are_fetched_and_only_changed_ones_again(
+    page: Page, map_key: str, corpus_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = drawn_map_value(page, map_key)
+    monkeypatch.setattr(view_model, "FETCHED_POINTS", 1)
+
+    def fetched(value: Any, name: str) -> bytes | None:
+        key, array, digest = re.fullmatch(r"map/([\w-]+)/(\w+)\?(\w+)", value[name]["url"]).groups()  # type: ignore[union-attr]
+        return handlers.get_array(page, key, array, digest)
+
+    first = drawn_map_value(page, map_key)
+    for name in ("points", "clusters"):
+        assert fetched(first, name) == base64.b64decode(small[name])
+    assert first["hidden"] == small["hidden"] == ""
+    second, _ = edit(page, map_key, corpus_key, {"do": "merge", "clusters": [0, 1]})
+    assert second["points"] == first["points"], "the page has these points already"
+    assert second["clusters"] != first["clusters"] and fetched(first, "clusters") is None
+    assert set(np.frombuffer(fetched(second, "clusters") or b"", "<i2").tolist()) == {0}
+    third, _ = edit(page, map_key, corpus_key, {"do": "remove", "rows": [1]})
+    assert (fetched(third, "hidden") or b"")[:3] == b"\0\1\0"
+    assert handlers.get_array(page, map_key, "edits", "") is None
+    with pytest.raises(StudioError):
+        handlers.get_array(page, "no such key", "points", "")
+
+
+def test_an_exported_map_contains_the_columns_in_use(page: Page, map_key: str) -> None:
+    drawn = page.maps.get(map_key)
+    names = [f"column {number}" for number in range(12)]
+    fields = {name: ("a",) * len(drawn.corpus) for name in names}
+    page.maps.put(replace(drawn, corpus=replace(drawn.corpus, fields=fields)), map_key)
+    text = handlers.write_html(page, map_key, json.dumps({"columns": ["Clusters", names[11], "no column", 3]})).read_text(encoding="utf-8")
+    assert f'"{names[11]}"' in text and "contains 8 of 12 columns, without column 7" in text
+    for sent in ("[]", "{", '{"rows": 3}'):
+        with pytest.raises(StudioError):
+            handlers.write_html(page, map_key, sent)

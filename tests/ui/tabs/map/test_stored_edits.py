@@ -17,7 +17,7 @@ from sbert_studio.ui.sessions.map_edits import DAMAGED_WARNING
 from sbert_studio.ui.tabs.map.handlers import commit_removals, draw, show_discard_button
 from sbert_studio.ui.tabs.map.view_model import MapSettings, drawn_map_value, notes_value
 
-from .conftest import edit
+from .conftest import edit, rows_of
 
 SETTINGS = MapSettings(neighbors=5)
 ANNA, BEN = ({"owner": f"visitor-000000000000000{number}"} for number in (1, 2))
@@ -99,7 +99,7 @@ def test_changes_of_clusters_are_left_out_of_other_clusters_and_that_is_said(
     there = drawn(again, key)
     value = drawn_map_value(again, there)
     assert {name["label"] for name in value["cluster_names"]} == {"c0", "c1", "c2"} and value["hidden"]
-    assert [(label["label"], label["rows"]) for label in value["labels"]] == [("urgent", [0, 2])]
+    assert [(label["label"], rows_of(label)) for label in value["labels"]] == [("urgent", [0, 2])]
     assert "2 changes that you made to them are not applied" in str(notes_value(again, there))
     assert "left as" not in str(notes_value(page, drawn(page, edited)))
 
