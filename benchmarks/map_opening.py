@@ -4,9 +4,9 @@
 
 The page is served from this process and opened in Chromium with software GL, with a file of texts and columns (category, number with
 blanks, date, list) whose vectors are in the cache. Measured are the seconds from the click on *Draw the map* until the points are drawn,
-with the phases of the server; the same in a new process, where the rows have been placed before; and tooltips. ``--quality N`` compares the layout of N rows from
-a sample with a layout of all: the share of the 15 nearest neighbors that are kept, and trustworthiness. ``--keep FOLDER`` keeps the files
-for the next run. The load of the machine is printed beside the figures.
+with the phases of the server; the same in a new process, where the rows have been placed before; and tooltips. ``--quality N`` compares the
+layout of N rows from a sample with a layout of all, by the share of the 15 nearest neighbors that are kept and by trustworthiness.
+``--keep FOLDER`` keeps the files for the next run. The load of the machine is printed beside the figures.
 """
 
 from __future__ import annotations
