@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from browser.chromium import FLAGS, find_chromium
 
 from sbert_studio.explore import large_maps
+from sbert_studio.explore.clusters import ClusterParams
 from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.explore.topics import sample_rows
 from sbert_studio.explore.vector_store import store_array
@@ -206,7 +207,8 @@ def draw_vectors(studio: Studio, vectors: np.ndarray, texts: list[str]) -> np.nd
     path = studio.workspace.vectors(corpus.digest, studio.catalog.load(studio.settings.default_model).fingerprint)
     if not path.is_file():
         store_array(path, vectors)
-    return studio.map.draw(corpus, ProjectionParams(seed=_SEED)).points
+    # Clusters do not change the layout; those of k-means are found sooner.
+    return studio.map.draw(corpus, ProjectionParams(seed=_SEED), ClusterParams(method="kmeans", count=20, seed=_SEED)).points
 
 
 def neighbors_kept(vectors: np.ndarray, xy: np.ndarray) -> float:
