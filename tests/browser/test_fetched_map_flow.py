@@ -27,7 +27,8 @@ def app(chromium: Browser, tmp_path: Path, tiny_model: Path, monkeypatch: pytest
     monkeypatch.setattr(view_model, "FETCHED_POINTS", 1)
     with studio_at(tmp_path, tiny_model) as studio:
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
-        page = chromium.new_page(viewport={"width": 1366, "height": 657})
+        page = chromium.new_page(viewport={"width": 1366, "height": 960})
+        page.set_default_timeout(90_000)
         app = App(page, url.rstrip("/"))
         app.open()
         yield app
