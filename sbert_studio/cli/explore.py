@@ -1,4 +1,4 @@
-"""Commands for exploring texts: ``similarity``, ``encode``, ``search``, ``mine``, ``map`` and ``topics``."""
+"""Commands for exploring texts: ``similarity``, ``encode``, ``search``, ``mine``, ``duplicates``, ``map`` and ``topics``."""
 
 from __future__ import annotations
 
@@ -28,16 +28,20 @@ from .options import (
     parse_shard_options,
     reject_engine_options,
 )
-from .output import Answer, Column, Json, Model, format_number, one_line, print_message, print_notes, progress, progress_by_phase
+from .output import Answer, Column, Json, Model, Passages, format_number, one_line, print_message, print_notes, progress, progress_by_phase
 
 if TYPE_CHECKING:
+    from ..data.corpus import Corpus
     from ..explore.clusters import ClusterParams
     from ..models.prompts import Role
+    from ..services import Studio
     from ..services.results import TopicInfo
 
 _TYPES = "csv, tsv, jsonl, xlsx, parquet or txt"
-File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}.")]
-FileOrShards = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or a folder of shards written by encode.")]
+_DOCUMENTS = "documents: md, html, docx, pdf, a folder, zip or quoted pattern of them, a BEIR folder"
+File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or {_DOCUMENTS}.")]
+FileOrShards = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; {_DOCUMENTS}; or a folder of shards written by encode.")]
+Unit = Annotated[Literal["document", "passage"] | None, typer.Option(help="Of documents: what is compared.", show_default="document")]
 
 
 def similarity(
@@ -83,7 +87,7 @@ def similarity(
 
 def encode(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or a folder or glob of parquet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; {_DOCUMENTS}; or a folder or glob of parquet.")],
     out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array, (rows of the file, dim) float32; or a folder for shards.")],
     column: Column = None,
     model: Model = None,
@@ -97,9 +101,12 @@ def encode(
     threads: Threads = 1,
     shard_rows: ShardRows = SHARD_ROWS,
     id: Annotated[str | None, typer.Option("--id", help="Id column of shards.", show_default="id, if there is one")] = None,
+    passages: Passages = False,
     json: Json = False,
 ) -> Answer:
-    """Encode a column of texts: one vector for each row below the header, NaN for rows without text.
+    """Encode a column of texts: one vector for each row below the header, NaN for rows without text; of documents, one for each passage.
+
+    The passages are written to a JSONL file beside the array, one per vector.
 
     With --engine, or from a folder of Parquet files, the output is a folder of shards of id, text and vector, without blank texts.
 
@@ -117,14 +124,17 @@ def encode(
         return encoded_shards_answer(shards)
     reject_engine_options(address, workers, id, threads, cut=shard_rows != SHARD_ROWS)
     with open_studio() as studio:
-        texts = studio.data.read_texts(file, column)
+        with progress("reading", "files") as report:
+            texts, table = studio.data.read_texts(file, column, model=model, passages=passages, progress=report)
         require_writable_file(out, file)
         model = choose_model(studio, model, texts.texts)
         with progress("encoding", "rows") as report:
             found = studio.similarity.encode_file(texts, out, model, precision, report, print_message, role=role)
     from ..data.findings import count
 
-    print_notes(found.account, "encoded", found.notes)
+    print_notes(
+        None if table.places else found.account, "encoded", [*(note.describe() for note in table.notes if table.places), *found.notes]
+    )
     rate = f"{found.seconds:.1f} s ({found.sentences_per_second:,.0f}/s)"
     now = f", the last {found.rows - found.resumed:,} of them in {rate}" if found.resumed else f" in {rate}"
     words = [f"{found.rows:,} rows as {found.dim}-d vectors{now}, written to {out}"]
@@ -132,7 +142,13 @@ def encode(
         words.append(f"precision {found.precision}: {found.why}")
     if found.account.skipped:
         words.append(f"{count(found.account.skipped, 'row')} without text {'are' if found.account.skipped > 1 else 'is'} NaN there")
-    return Answer({**found.to_json(), "model": model}, words)
+    listed = {}
+    if table.places:
+        from ..data.documents.table import write_passages
+
+        listed = {"passages": str(write_passages(table, out.with_suffix(".passages.jsonl")))}
+        words.append(f"passages written to {listed['passages']}")
+    return Answer({**found.to_json(), "model": model, **listed}, words)
 
 
 def _parse_role(prompt: str | None) -> Role:
@@ -159,10 +175,11 @@ def search(
     document_prompt: Annotated[str, typer.Option(help="Prompt for the texts, or none.", show_default="the model's")] = "",
     truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0,
     column: Column = None,
+    passages: Passages = False,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
-    """Find the texts nearest to a query."""
+    """Find the texts nearest to a query; of documents, the best passage of each, and where it is."""
     from ..models.prompts import SearchSettings
 
     settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
@@ -179,13 +196,18 @@ def search(
 
     options = SearchOptions(reranker or rerank, settings=settings)
     with open_studio() as studio:
-        corpus = studio.data.read_corpus(file, column)
+        corpus = _read_corpus(studio, file, column, model, passages=passages)
         if mode != "lexical":
             model = choose_model(studio, model, corpus)
         with progress("encoding") as report:
             found = studio.search.search(corpus, query, k, mode, model=model, progress=report, options=options)
-    print_notes(found.account, "searched", found.notes)
-    hits = [[format_number(hit.score), f"row {hit.line}", one_line(hit.text)] for hit in found.hits]
+    print_notes(None if corpus.places else found.account, "searched", found.notes)
+    hits: list[Any] = []
+    for hit in found.hits:
+        if hit.place is None:
+            hits.append([format_number(hit.score), f"row {hit.line}", one_line(hit.text)])
+        else:
+            hits += [f"{format_number(hit.score)}  {hit.place.describe()}", f"  {one_line(hit.text[hit.place.context :])}"]
     return Answer(found.to_json(), hits or ["nothing was found"])
 
 
@@ -199,9 +221,10 @@ def mine(
     address: Address = "",
     workers: Workers = 0,
     threads: Threads = 1,
+    passages: Passages = False,
     json: Json = False,
 ) -> Answer:
-    """Find the most similar pairs of texts."""
+    """Find the most similar pairs of texts; of documents, of passages."""
     if is_shard_folder(file):
         if column or model:
             raise StudioError("a folder of shards already contains its vectors", "omit --column and --model")
@@ -216,15 +239,46 @@ def mine(
         )
     reject_engine_options(address, workers, threads=threads)
     with open_studio() as studio:
-        corpus = studio.data.read_corpus(file, column)
+        corpus = _read_corpus(studio, file, column, model, passages=passages)
         model = choose_model(studio, model, corpus)
         with progress_by_phase() as begin_phase:
             found = studio.search.mine(corpus, k, model, begin_phase, exact=exact)
-    print_notes(found.account, "compared", found.notes)
+    print_notes(None if corpus.places else found.account, "compared", found.notes)
     lines: list[Any] = []
     for pair in found.pairs:
         lines += [f"{format_number(pair.score)}  rows {pair.line_a} and {pair.line_b}", f"  {one_line(pair.a)}", f"  {one_line(pair.b)}"]
     return Answer(found.to_json(), lines)
+
+
+def duplicates(
+    file: File,
+    threshold: Annotated[float, typer.Option(min=0.8, max=1.0, help="Cosine from which two texts are near-duplicates.")] = 0.95,
+    keep: Annotated[Literal["first", "longest"], typer.Option(help="Text of each group that is kept.")] = "first",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the texts that are kept to this CSV.")] = None,
+    unit: Unit = None,
+    column: Column = None,
+    passages: Passages = False,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """Find near-duplicates, and write a file without them."""
+    with open_studio() as studio:
+        corpus = _choose_unit(_read_corpus(studio, file, column, model, passages=passages), unit)
+        if out is not None:
+            require_writable_file(out, file)
+        model = choose_model(studio, model, corpus)
+        with progress("comparing") as report:
+            found = studio.search.find_duplicates(corpus, model, report)
+    groups = found.groups(threshold, keep)
+    removed = sum(len(group.removed) for group in groups)
+    print_notes(None if corpus.passages or corpus.places else corpus.account, "compared", found.notes)
+    lines: list[Any] = [f"{removed:,} of {len(corpus):,} texts are near-duplicates of others, in {len(groups):,} groups"]
+    for group in groups[:DEFAULT_RESULTS]:
+        lines += [f"{corpus.lines[row]:>7,}  {one_line(corpus.texts[row])}" for row in group.rows] + [""]
+    if out is not None:
+        found.write_clean(groups, out)
+        lines.append(f"written to {out}")
+    return Answer({**found.to_json(groups, threshold), "removed": removed, "kept": len(corpus) - removed, "model": model}, lines)
 
 
 def map(
@@ -234,7 +288,9 @@ def map(
     clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed for a reproducible map; slower.")] = None,
     layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
+    unit: Unit = None,
     column: Column = None,
+    passages: Passages = False,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -245,13 +301,13 @@ def map(
 
     params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
     with open_studio() as studio:
-        corpus = studio.data.read_corpus(file, column)
+        corpus = _choose_unit(_read_corpus(studio, file, column, model, passages=passages), unit)
         require_writable_file(out, file)
         model = choose_model(studio, model, corpus)
         with progress("drawing", "steps") as report:
             view = studio.map.draw(corpus, params, cluster_params, model, report)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
-    print_notes(view.account, "drawn", view.notes)
+    print_notes(None if corpus.passages or corpus.places else view.account, "drawn", view.notes)
     return Answer(view.to_json(), [*_topic_lines(view.topics, view.outliers), f"written to {out}"])
 
 
@@ -281,7 +337,7 @@ def topics(
     with open_studio() as studio:
         is_named = bool(llm_url or llm_model or llm_hint)
         language_model = studio.language_models.open(llm_url, llm_model) if is_named else None
-        corpus = studio.data.read_corpus(file, column)
+        corpus = _read_corpus(studio, file, column, model)
         require_writable_file(out, file)
         model = choose_model(studio, model, corpus)
         with progress("finding topics", "steps") as show:
@@ -293,6 +349,20 @@ def topics(
     write_topic_report(report, out)
     print_notes(report.account, "used", report.notes)
     return Answer(report.to_json(), [*_topic_lines(report.topics, report.outliers), f"written to {out}"])
+
+
+def _read_corpus(studio: Studio, file: Path, column: str | None, model: str | None, *, passages: bool = False) -> Corpus:
+    with progress("reading", "files") as report:
+        return studio.data.read_corpus(file, column, progress=report, model=model, passages=passages)
+
+
+def _choose_unit(corpus: Corpus, unit: str | None) -> Corpus:
+    """Return passages grouped to documents, unless ``unit`` is ``passage``; other texts as they are."""
+    from ..data.corpus import group_passages
+
+    if unit is not None and not corpus.places:
+        raise StudioError(f"--unit is {unit}, but {corpus.name} is a table of texts", "omit it, or add --passages")
+    return group_passages(corpus) if corpus.places and unit != "passage" else corpus
 
 
 def _topic_lines(topics: Sequence[TopicInfo], outliers: int) -> list[list[str]]:
@@ -320,4 +390,4 @@ def _cluster_params(option: str, clusters: str, seed: int | None) -> ClusterPara
     return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
 
 
-COMMANDS = (similarity, encode, search, mine, map, topics)
+COMMANDS = (similarity, encode, search, mine, duplicates, map, topics)

@@ -29,6 +29,8 @@ DEFAULT_MODELS = "all-MiniLM-L6-v2; multilingual-e5-small for texts that are mos
 Model = Annotated[str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS)]
 Column = Annotated[str | None, typer.Option("--column", help="Text column.", show_default="the one that looks most like text")]
 
+Passages = Annotated[bool, typer.Option("--passages", help="Cut the texts into passages that the model reads whole, as it does documents.")]
+
 # Control characters, line separators and bidirectional overrides, which a terminal would interpret.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?")

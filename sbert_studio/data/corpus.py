@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from .loading.table import Table, TextColumn
 from .row_report import RowReport, SkippedRows, report_rows
 from .schema.content import ColumnProfile, find_missing, no_text_error, profile_table, quote_cells
 from .schema.names import TITLE
+
+if TYPE_CHECKING:
+    from .documents.table import PassagePlace
 
 _MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 
@@ -39,6 +44,8 @@ class Corpus:
         account: the row report of the file; rows with a text count as used.
         column_index: the index of ``column`` among the file's columns.
         types: types of columns that the user has set; those of the others are detected (:mod:`.column_types`).
+        places: of passages, the place of each in its document; empty for other texts.
+        passages: of documents, the passages whose mean vectors are their vectors, in the same order (:func:`group_passages`).
     """
 
     name: str
@@ -51,6 +58,8 @@ class Corpus:
     account: RowReport = field(default=RowReport(0, 0), compare=False)
     column_index: int = field(default=0, compare=False)
     types: Mapping[str, ColumnType] = field(default_factory=dict, compare=False)
+    places: tuple[PassagePlace, ...] = field(default=(), compare=False)
+    passages: Corpus | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -84,7 +93,24 @@ class Corpus:
         skipped = SkippedRows(why, tuple(sorted(set(self.lines) - set(lines))))
         reasons = (*self.account.reasons, skipped) if skipped.rows else self.account.reasons
         account = replace(self.account, used=len(lines), reasons=reasons)
-        return replace(self, name=name, texts=texts, fields=fields, lines=lines, digest=digest_texts(texts), account=account)
+        places = tuple(self.places[row] for row in rows) if self.places else ()
+        digest, passages = digest_texts(texts), self.passages
+        if passages is not None:
+            starts, kept = passages.document_starts(), set(rows)
+            parts = np.repeat(np.isin(np.arange(len(self)), list(kept)), np.diff([*starts, len(passages)]))
+            passages = passages.subset(np.flatnonzero(parts).tolist(), name, why)
+            digest = _documents_digest(passages)
+        made = replace(self, name=name, texts=texts, fields=fields, lines=lines, digest=digest, account=account)
+        return replace(made, places=places, passages=passages)
+
+    def document_starts(self) -> np.ndarray:
+        """Return the row of the first passage of each document, (m,) int64; the passages of a document are adjacent."""
+        numbers = np.array([place.number for place in self.places], np.int64)
+        return np.flatnonzero(np.diff(numbers, prepend=-1))
+
+    def reading_notes(self) -> list[str]:
+        """Return how documents were read: the number of passages, and the files that were skipped."""
+        return [note.describe() for note in self.notes] if self.places or self.passages else []
 
     def repeat_notes(self) -> list[str]:
         """Return a sentence on the number of repeated texts, or nothing if all are distinct."""
@@ -137,7 +163,35 @@ def corpus_from_table(table: Table, column: str | None = None) -> Corpus:
     texts = tuple(table.column(column))
     fields = {name: tuple(table.column(name)) for name in table.columns if name != column}
     index, lines = list(table.columns).index(column), tuple(table.lines.tolist())
-    return Corpus(table.name, texts, fields, lines, digest_texts(texts), notes, column, account, index)
+    places = tuple(table.places[line - 2] for line in lines) if table.places else ()
+    return Corpus(table.name, texts, fields, lines, digest_texts(texts), notes, column, account, index, places=places)
+
+
+def group_passages(corpus: Corpus) -> Corpus:
+    """Return the corpus of the documents that passages belong to, with the number of passages as a column.
+
+    The text of a document is its title and its passages, without what they repeat; its vector is the mean of theirs.
+    """
+    starts = corpus.document_starts().tolist()
+    texts, rows = [], list(pairwise([*starts, len(corpus)]))
+    for first, last in rows:
+        parts, end = [corpus.places[first].title], 0
+        for text, place in zip(corpus.texts[first:last], corpus.places[first:last], strict=True):
+            parts.append(text[place.context + max(0, end - place.start) :].strip())
+            end = place.end
+        texts.append("\n".join(part for part in parts if part))
+    firsts = [corpus.places[row] for row in starts]
+    columns = {"title": [place.title for place in firsts], "file": [place.file for place in firsts]}
+    fields = {name: tuple(cells) for name, cells in columns.items() if any(cells) and len(set(cells)) > 1}
+    fields["passages"] = tuple(str(last - first) for first, last in rows)
+    lines, digest = tuple(range(2, len(texts) + 2)), _documents_digest(corpus)
+    account = RowReport(len(texts), len(texts))
+    return Corpus(corpus.name, tuple(texts), fields, lines, digest, corpus.notes, "text", account, passages=corpus)
+
+
+def _documents_digest(passages: Corpus) -> str:
+    # Not that of the texts, whose vectors are different ones.
+    return digest_texts(["documents", passages.digest, *(str(row) for row in passages.document_starts().tolist())])
 
 
 def find_text_rows(table: Table, column: str | None = None) -> tuple[str, np.ndarray, tuple[Finding, ...], RowReport]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..data.corpus import Corpus, FileTexts, corpus_from_table, find_text_columns, texts_of_table
+from ..data.documents.table import TEXT as PASSAGE_COLUMN
 from ..data.findings import Finding, Fix
 from ..data.language import count_languages
 from ..data.loading.hub import fetch_hub_file, is_hub_address
@@ -24,6 +25,7 @@ from ..models.base import Encoder
 from ..models.prompts import column_roles, describe_prompts
 from ..progress import Progress, checkpoint
 from ..workspace import existing_path
+from .documents import DocumentService
 from .languages import LanguageService, model_languages
 from .questions import OpenQuestionsError
 from .resources import Resources, Service
@@ -47,6 +49,7 @@ class DataService(Service):
     def __init__(self, resources: Resources, languages: LanguageService) -> None:
         super().__init__(resources)
         self.languages, self._history = languages, TrainingHistory(resources)
+        self.documents = DocumentService(resources, languages)
         # Vectors of the texts of earlier checks: a file is checked again after each change of its columns. They go with their encoder.
         self._similarities: WeakKeyDictionary[Encoder, EncoderSimilarity] = WeakKeyDictionary()
 
@@ -109,14 +112,55 @@ class DataService(Service):
         return benchmark.table
 
     def read_corpus(
-        self, path: str | Path | Table, column: str | None = None, name: str | None = None, progress: Progress | None = None
+        self,
+        path: str | Path | Table,
+        column: str | None = None,
+        name: str | None = None,
+        progress: Progress | None = None,
+        *,
+        model: str | None = None,
+        passages: bool = False,
     ) -> Corpus:
-        """Read a column of texts (by default the most text-like one), with the other columns as fields."""
-        return corpus_from_table(self.read_table(path, name, progress), column)
+        """Read a column of texts (by default the most text-like one), with the other columns as fields. Documents become passages.
 
-    def read_texts(self, path: str | Path | Table, column: str | None = None) -> FileTexts:
-        """Read a column of texts without the other columns, for files with millions of rows."""
-        return texts_of_table(self.read_table(path), column)
+        Args:
+            model: the model whose token limit applies to passages; by default the one for the language of the documents.
+            passages: read the rows of a table as documents, too.
+        """
+        table = self.read_texts_table(path, name, progress, column=column, model=model, passages=passages)
+        return corpus_from_table(table, PASSAGE_COLUMN if table.places else column)
+
+    def read_texts(
+        self,
+        path: str | Path | Table,
+        column: str | None = None,
+        progress: Progress | None = None,
+        *,
+        model: str | None = None,
+        passages: bool = False,
+    ) -> tuple[FileTexts, Table]:
+        """Read a column of texts, for files with millions of rows; parameters as for :meth:`read_corpus`. Also return the table."""
+        table = self.read_texts_table(path, None, progress, column=column, model=model, passages=passages)
+        return texts_of_table(table, PASSAGE_COLUMN if table.places else column), table
+
+    def read_texts_table(
+        self,
+        path: str | Path | Table,
+        name: str | None = None,
+        progress: Progress | None = None,
+        *,
+        column: str | None = None,
+        model: str | None = None,
+        passages: bool = False,
+    ) -> Table:
+        """Read a table of texts to explore; parameters as for :meth:`read_corpus`."""
+        if isinstance(path, Table):
+            return path
+        if not passages and not self.documents.is_source(path):
+            return self.read_table(path, name, progress)
+        if column is not None and not passages:
+            raise StudioError("documents have no columns", "omit the column")
+        return self.documents.read_passages(path, name=name, column=column, model=model, progress=progress)
 
     def read_cached_corpus(self, path: Path, column: str | None = None) -> Corpus:
         """Read a corpus that is requested repeatedly, for example by API callers; it is read again only if the file changes."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..data.corpus import Corpus
 from ..data.language import LANGUAGE_NAMES, count_languages, dominant_foreign_language, language_mismatch_note
 from ..data.schema.content import kept_as_texts
 from ..errors import StudioError
-from ..i18n import _, join, to_sentence
+from ..i18n import _, join, ngettext, to_sentence
 from ..models.base import Encoder
 from ..models.prompts import Role
 from ..progress import checkpoint
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _SAMPLE_TEXTS = 200
 _MAX_UNKNOWN_SHARE = 0.5
 _MAX_ALTERNATIVES = 3
+_BLOCK = 1_024
+_SURELY_LONG = 32  # characters per token of the limit: the rest of a longer text need not be counted
 _UNSEGMENTED = ("zh", "ja", "th")
 
 
@@ -90,9 +93,16 @@ class LanguageService(Service):
         return (*self.language_notes(texts, model), *self.vocabulary_notes(texts, self.load(model)))
 
     def corpus_notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
-        """Return notes for any result on the corpus: repeated texts, reading notes, language and vocabulary."""
-        notes = (*corpus.repeat_notes(), *kept_as_texts(corpus.notes))
-        return (*notes, *self.language_notes(corpus, model), *self.vocabulary_notes(corpus, encoder))
+        """Return notes for any result on the corpus: repeated texts, reading notes, language, vocabulary and length."""
+        notes = (*corpus.reading_notes(), *corpus.repeat_notes(), *kept_as_texts(corpus.notes), *self.language_notes(corpus, model))
+        return (*notes, *self.vocabulary_notes(corpus, encoder), *self.length_notes(corpus, encoder))
+
+    def length_notes(self, corpus: Corpus, encoder: Encoder) -> tuple[str, ...]:
+        """Return a sentence if the model reads only the beginning of some texts. Counts are cached."""
+        read = corpus if corpus.passages is None else corpus.passages
+        key = read.digest, encoder.fingerprint
+        long = self._resources.long_texts.get(key, lambda: count_long_texts(read.texts, encoder), checkpoint)
+        return long_text_notes(long, len(read), encoder.max_length)
 
     def check_readability(self, corpus: Corpus, candidates: Sequence[str], model: str | None = None) -> ReadabilityWarning | None:
         """Return a warning if the model was not trained on the language of most texts, or does not know most of their tokens.
@@ -159,6 +169,39 @@ def model_languages(catalog: Catalog, name: str) -> tuple[str, ...] | None:
     if not found and source.base is not None and (base := catalog.resolve(source.base)).kind == "bundled":
         found = read_languages(base.path)
     return found or None
+
+
+def count_long_texts(texts: Iterable[str], encoder: Encoder) -> int:
+    """Return the number of texts with more tokens than the encoder reads.
+
+    Of most texts the tokens need not be counted: an ASCII text has at most as many tokens as characters.
+    """
+    tokens, limit = encoder.tokens, encoder.max_length
+    if tokens is None:
+        return 0
+    room, found, remaining = limit - tokens.count_tokens([""])[0], 0, iter(texts)
+    while block := list(islice(remaining, _BLOCK)):
+        checkpoint()
+        unsure = [text[: _SURELY_LONG * limit] for text in block if len(text) * (1 if text.isascii() else 4) > room]
+        found += sum(count > limit for count in tokens.count_tokens(unsure)) if unsure else 0
+    return found
+
+
+def long_text_notes(long: int, texts: int, limit: int) -> tuple[str, ...]:
+    """Return one sentence if the model reads only the beginning of ``long`` of so many texts."""
+    if not long:
+        return ()
+    return (
+        ngettext(
+            "{n} of {texts} texts is longer than the {limit} tokens that the model reads: the rest of it is not used. "
+            "To use all of it, cut the texts into passages (--passages on the command line).",
+            "{n} of {texts} texts are longer than the {limit} tokens that the model reads: the rest of them is not used. "
+            "To use all of them, cut the texts into passages (--passages on the command line).",
+            long,
+            texts=f"{texts:,}",
+            limit=f"{limit:,}",
+        ),
+    )
 
 
 def unknown_word_notes(coverage: Coverage | None, texts: int, subject: str = "the texts") -> tuple[str, ...]:

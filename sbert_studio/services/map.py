@@ -65,7 +65,7 @@ class MapService(Service):
         if places is not None:  # draw each text once: hundreds of rows on one point distort neighborhoods and take very long
             _, rows = np.unique(places, return_index=True)
             vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
-            digest = digest_texts(texts)
+            digest = digest_texts(texts if corpus.passages is None else [corpus.digest, *texts])
         key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbor_graphs
         if len(texts) > LARGE_MAP_ROWS:
             points, groups, layout_key = self._draw_sampled(vectors, texts, (digest, encoder.fingerprint), projection, clusters, begin)

@@ -32,7 +32,7 @@ T = TypeVar("T")
 _MODELS, _SEMANTIC, _LEXICAL, _CORPORA, _NEIGHBORS, _SESSIONS = 0.47, 0.17, 0.08, 0.05, 0.03, 0.2
 _MAPPED_DISCOUNT = 4  # mapped bytes count as a quarter: the system can drop them, but a deleted file occupies the disk until it is unmapped
 _CORPUS_CACHES = ("semantic_indexes", "lexical_indexes", "corpora", "neighbor_graphs")
-_MEMORY_CACHES = {name: name for name in (*_CORPUS_CACHES, "coverages", "baselines")} | {"catalog": "models"}
+_MEMORY_CACHES = {name: name for name in (*_CORPUS_CACHES, "coverages", "long_texts", "baselines")} | {"catalog": "models"}
 _STATISTICS_BYTES = 4 << 20
 # Tenths of the disk budget. On a shared page, models downloaded by visitors use part of the share of the vectors.
 _VECTOR_TENTHS, _HUB_TENTHS = 7, 5
@@ -88,6 +88,7 @@ class Resources:
     served_shards: _Lazy[LruCache[ShardIndex]] = _Lazy(lambda own: LruCache(own._memory(_SEMANTIC), lambda served: served.bytes))
     corpora: _Lazy[LruCache[Corpus]] = _Lazy(lambda own: LruCache(own._memory(_CORPORA), estimate_bytes))
     coverages: _Lazy[LruCache[Coverage]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
+    long_texts: _Lazy[LruCache[int]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     baselines: _Lazy[LruCache[ScoreDistribution]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     shared_progress: _Lazy[SharedProgress] = _Lazy(lambda own: SharedProgress())
     # Background jobs that train static embeddings, and evaluations.

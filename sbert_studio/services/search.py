@@ -16,7 +16,7 @@ from ..explore import DEFAULT_RESULTS
 from ..i18n import _
 from ..models.base import Encoder, require_finite_vectors
 from ..models.prompts import Role, SearchSettings
-from ..models.similarity import TITLES, score_note
+from ..models.similarity import TITLES, score_note, unit
 from ..progress import Progress, checkpoint
 from .jobs import BeginPhase
 from .languages import LanguageService
@@ -25,6 +25,7 @@ from .results import Duplicates, MinedPair, MinedPairs, SearchResult, TextHit
 from .similarity import require_text
 
 if TYPE_CHECKING:
+    from ..data.documents.table import PassagePlace
     from ..explore.bm25 import LexicalIndex
     from ..explore.paraphrase_mining import PairRecall
     from ..explore.search import Hit, SemanticIndex
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Mode = Literal["semantic", "lexical", "hybrid"]
 MODES: tuple[Mode, ...] = ("semantic", "lexical", "hybrid")
 _INDEX_AFTER_QUERIES = 2  # building an index takes longer than a single query, for example from the command line
+_DEEPER = 4  # factor of the depth if too few documents are among the passages found
 _POOL = 100  # depth of the rankings fused by hybrid search, and number of re-ranked hits
 
 
@@ -63,8 +65,13 @@ class SearchService(Service):
         return self.vectors_by(corpus, self.languages.load(model), progress)
 
     def vectors_by(self, corpus: Corpus, encoder: Encoder, progress: Progress | None = None) -> np.ndarray:
-        """Like :meth:`vectors`, with a model that is already loaded."""
-        return self._resources.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        """Like :meth:`vectors`, with a model that is already loaded. The vector of a document is the mean of those of its passages."""
+        if corpus.passages is None:
+            return self._resources.vectors.get(corpus.texts, corpus.digest, encoder, progress)
+        sums = np.add.reduceat(self.vectors_by(corpus.passages, encoder, progress), corpus.passages.document_starts(), axis=0)
+        means = unit(sums).astype(np.float32)
+        means.flags.writeable = False
+        return means
 
     def search(
         self,
@@ -77,7 +84,10 @@ class SearchService(Service):
         progress: Progress | None = None,
         options: SearchOptions | None = None,
     ) -> SearchResult:
-        """Return the ``k`` texts nearest to a query: semantic, lexical (BM25), or both rankings fused."""
+        """Return the ``k`` texts nearest to a query: semantic, lexical (BM25), or both rankings fused.
+
+        Of passages, only the best one of each document is returned.
+        """
         from ..explore.search import reciprocal_rank_fusion
 
         query, k = require_text(query, "query"), _require_positive(k, "k")
@@ -94,25 +104,35 @@ class SearchService(Service):
         rerank = self._load_reranker(options.reranker, corpus, progress)
         # Time only the search itself, without the preparation above.
         start = time.perf_counter()
-        depth = max(k, _POOL) if mode == "hybrid" or rerank else k
-        rankings: list[list[Hit]] = []
-        recall = None
-        if semantic is not None:
-            vector = require_finite_vectors(self._load(model, "query", settings).encode([query]))[0]
-            found = semantic.find(vector, depth, rows)
-            rankings, recall = [found.hits], found.recall
-        if lexical is not None:
-            rankings.append(lexical.search(query, depth, rows))
-        hits = reciprocal_rank_fusion(rankings) if len(rankings) > 1 else rankings[0]
-        result = _search_result(corpus, rerank(query, hits[:depth]) if rerank else hits, k, start)
+        vector = None if semantic is None else require_finite_vectors(self._load(model, "query", settings).encode([query]))[0]
+
+        def rank(depth: int) -> tuple[list[Hit], float | None]:
+            rankings: list[list[Hit]] = []
+            recall = None
+            if semantic is not None and vector is not None:
+                found = semantic.find(vector, depth, rows)
+                rankings, recall = [found.hits], found.recall
+            if lexical is not None:
+                rankings.append(lexical.search(query, depth, rows))
+            hits = reciprocal_rank_fusion(rankings) if len(rankings) > 1 else rankings[0]
+            return (rerank(query, hits[:depth]) if rerank else hits), recall
+
+        depth = max(k, _POOL) if mode == "hybrid" or rerank or corpus.places else k
+        hits, recall = rank(depth)
+        while corpus.places and len(best := _best_by_document(hits, corpus.places)) < k and depth < len(corpus):
+            depth *= _DEEPER
+            hits, recall = rank(depth)
+        result = _search_result(corpus, best if corpus.places else hits, k, start)
         if encoder is None or semantic is None:
-            return replace(result, notes=tuple(corpus.repeat_notes()), recall=recall)
+            return replace(result, notes=(*corpus.reading_notes(), *corpus.repeat_notes()), recall=recall)
         is_indexing = self._index_in_background(semantic, corpus, encoder)
         languages = self.languages
         notes = (
             *_recall_notes(recall, is_indexing),
             *_measure_notes(encoder),
+            *corpus.reading_notes(),
             *corpus.repeat_notes(),
+            *languages.length_notes(corpus, encoder),
             *(languages.language_notes(corpus, model) or languages.language_notes([query], model, "Your words")),
             *languages.vocabulary_notes(corpus, encoder),
             *languages.vocabulary_notes([query], encoder, "your query"),
@@ -250,6 +270,14 @@ class SearchService(Service):
         return rerank
 
 
+def _best_by_document(hits: Sequence[Hit], places: Sequence[PassagePlace]) -> list[Hit]:
+    """Return the first hit of each document."""
+    best: dict[int, Hit] = {}
+    for hit in hits:
+        best.setdefault(places[hit.row].number, hit)
+    return list(best.values())
+
+
 def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
     """Return a sentence if a feature uses cosine although the model uses another similarity function."""
     if encoder.similarity_name == "cosine":
@@ -309,6 +337,7 @@ def _search_result(corpus: Corpus, hits: Sequence[Hit], k: int, start: float) ->
 
     def text_hit(hit: Hit) -> TextHit:
         fields = {name: values[hit.row] for name, values in corpus.fields.items()}
-        return TextHit(hit.row, int(corpus.lines[hit.row]), corpus.texts[hit.row], float(hit.score), fields)
+        place = corpus.places[hit.row] if corpus.places else None
+        return TextHit(hit.row, int(corpus.lines[hit.row]), corpus.texts[hit.row], float(hit.score), fields, place)
 
     return SearchResult(tuple(text_hit(hit) for hit in hits[:k]), milliseconds, corpus.account)

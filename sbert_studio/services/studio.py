@@ -30,6 +30,7 @@ class Studio(Resources):
 
     Attributes:
         data: read, check, fix and convert files.
+        documents: read documents and cut them into passages.
         languages: languages of texts and models.
         language_models: language models behind OpenAI-compatible endpoints.
         similarity: compare and encode texts, explain scores, suggest pairs to label.
@@ -52,6 +53,7 @@ class Studio(Resources):
         self.languages = LanguageService(self)
         self.language_models = LanguageModelService(self)
         self.data = DataService(self, self.languages)
+        self.documents = self.data.documents
         self.similarity = SimilarityService(self, self.data, self.languages)
         self.search = SearchService(self, self.languages)
         self.map = MapService(self, self.search)

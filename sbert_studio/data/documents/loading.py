@@ -44,6 +44,10 @@ _UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # flags of a zip member
 _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError)
 
 
+Row = tuple[int, str, str, str]
+"""Number, id, title and text of a row."""
+
+
 @dataclass(frozen=True)
 class DocumentLimits:
     """Limits of reading documents; sizes in bytes, of unpacked files.
@@ -79,6 +83,7 @@ def load_documents(
     paths: str | Path | Sequence[str | Path],
     *,
     name: str | None = None,
+    text_column: str | None = None,
     limits: DocumentLimits | None = None,
     progress: Progress | None = None,
 ) -> Documents:
@@ -88,6 +93,7 @@ def load_documents(
         paths: a folder, a zip archive, a BEIR folder, a table with a column of texts and perhaps titles and ids, a file of
             :data:`DOCUMENT_SUFFIXES`, a pattern such as ``docs/*.md``, or several of these.
         name: display name; by default that of the first path.
+        text_column: of tables, the column of the texts; detected by default.
         progress: called with (files read, files).
 
     Raises:
@@ -98,7 +104,7 @@ def load_documents(
         raise StudioError("no file was specified", "specify a folder, a zip archive, or files")
     limits = limits or DocumentLimits()
     with DocumentReader(limits.seconds, limits.memory_bytes) as reader:
-        loader = _Loader(limits, reader)
+        loader = _Loader(limits, reader, text_column)
         with _OpenArchives(loader) as archives:
             entries = [entry for path in found for entry in archives.entries(path, is_alone=len(found) == 1)]
             for number, entry in enumerate(entries[: limits.files]):
@@ -149,6 +155,7 @@ class _Loader:
 
     limits: DocumentLimits
     reader: DocumentReader
+    text_column: str | None = None
     documents: list[Document] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
     scanned_pages: dict[str, int] = field(default_factory=dict)
@@ -193,14 +200,21 @@ class _Loader:
 
     def _load_table(self, path: Path, source: str) -> None:
         try:
-            for line, identifier, title, text in _read_beir(path) if _is_beir(path) else _read_rows(path, source, self.limits.file_bytes):
+            for line, identifier, title, text in self._rows(path, source):
                 if not text.strip():
                     self.blank_rows += 1
                     continue
                 place = identifier.strip() or f"{source}:{line}"
                 self._add(Document(self._unique(place), title.strip(), (Section((), text.strip()),), source))
-        except StudioError:
-            raise ExtractionError("table") from None
+        except StudioError as error:
+            if self.text_column:
+                raise
+            raise ExtractionError("table") from error
+
+    def _rows(self, path: Path, source: str) -> Iterator[Row]:
+        if _is_beir(path) and self.text_column is None:
+            return _read_beir(path)
+        return _read_rows(path, source, self.limits.file_bytes, self.text_column)
 
     def _add(self, document: Document) -> None:
         self.characters += sum(len(section.text) for section in document.sections)
@@ -215,10 +229,6 @@ class _Loader:
             candidate = f"{name} ({number})"
         self.ids.add(candidate)
         return candidate
-
-
-Row = tuple[int, str, str, str]
-"""Number, id, title and text of a row."""
 
 
 def _is_beir(path: Path) -> bool:
@@ -248,19 +258,21 @@ def _read_beir(path: Path) -> Iterator[Row]:
             yield number, identifier, title, text
 
 
-def _read_rows(path: Path, source: str, max_bytes: int) -> Iterator[Row]:
+def _read_rows(path: Path, source: str, max_bytes: int, text_column: str | None) -> Iterator[Row]:
     table = read_table(path, name=source, max_bytes=max_bytes)
-    text, title, identifier = _document_columns(table)
+    text, title, identifier = _document_columns(table, text_column)
     blank = repeat("", len(table))
     titles, ids = (table.texts(name) if name else blank for name in (title, identifier))
     yield from zip(table.lines.tolist(), ids, titles, table.texts(text), strict=True)
 
 
-def _document_columns(table: Table) -> tuple[str, str | None, str | None]:
+def _document_columns(table: Table, text_column: str | None) -> tuple[str, str | None, str | None]:
     """Return the columns of the texts, of the titles and of the ids."""
     names = {normalize(name): name for name in reversed(table.columns)}
     title = next((names[name] for name in names if name in TITLE), None)
-    text = names["text"] if "text" in names else next((name for name in find_text_columns(table) if name != title), title)
+    text = text_column or names.get("text") or next((name for name in find_text_columns(table) if name != title), title)
+    if text_column:
+        table.require(text_column)
     if text is None:
         raise StudioError(_("{name} has no column of texts", name=table.name), "specify one of its columns")
     identifier = next((name for key in ("id", "docid") if (name := names.get(key))), None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from ...progress import Progress, checkpoint
 from .document import Document
@@ -21,6 +21,7 @@ OVERLAP = 0.1
 
 _CONTEXT_SHARE = 4  # the headings take at most a fourth of the tokens
 _BETWEEN_HEADINGS = " › "
+_SLACK, _TOKENS_PER_SPACE = 2, 3
 _CHARACTERS_PER_TOKEN = 8  # longer pieces are cut before their tokens are counted
 _CLAUSE_END = re.compile(r"[,;:，；：、،؛](?=\s|[\u3000-\u9fff])|[，；：、]")
 
@@ -42,6 +43,12 @@ class TokenBudget:
     def empty(self) -> int:
         """The number of tokens of an empty text."""
         return self.count([""])[0]
+
+    @staticmethod
+    def surely_fits(text: str, tokens: int) -> bool:
+        """Return True if a text is so short that its tokens need not be counted: of an ASCII text, none is shorter than a character."""
+        text = text.replace(_BETWEEN_HEADINGS, " " * 5)
+        return len(text) + _SLACK <= tokens and text.isascii()
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,9 @@ def _make_context(title: str, path: tuple[str, ...], budget: TokenBudget) -> str
     """Return title and headings, without repetitions; inner ones are dropped, then the rest is cut, until they fit their share."""
     parts = [part for part, _ in groupby(part for part in (title, *path) if part)]
     limit = budget.limit // _CONTEXT_SHARE
-    while parts and budget.count([context := _BETWEEN_HEADINGS.join(parts)])[0] - budget.empty > limit:
+    while parts and not budget.surely_fits((context := _BETWEEN_HEADINGS.join(parts)), limit):
+        if budget.count([context])[0] - budget.empty <= limit:
+            break
         if len(parts) > 1:
             del parts[len(parts) // 2 if len(parts) > 2 else 0]
         elif len(words := context.split()) > 1:
@@ -121,22 +130,25 @@ def _make_context(title: str, path: tuple[str, ...], budget: TokenBudget) -> str
 
 def _cut(text: str, first: int, last: int, context: str, budget: TokenBudget, overlap: float) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the passages between two positions."""
-    head = f"{context}\n" if context else ""
-    room = max(1, budget.limit - budget.count([head])[0])
-    is_short = last - first <= room * _CHARACTERS_PER_TOKEN
     whole = strip_span(text, first, last)
     if whole is None:
         return
-    if is_short and budget.count([head + text[whole[0] : whole[1]]])[0] <= budget.limit:
+    head = f"{context}\n" if context else ""
+    if budget.surely_fits(head + text[whole[0] : whole[1]], budget.limit - budget.empty):
         yield whole
         return
+    room = max(1, budget.limit - (budget.count([head])[0] if head else budget.empty))
     spans, costs = [], []
     sentences = [(first + start, first + end) for start, end in split_sentences(text[first:last])]
     for span, cost in _with_costs(text, sentences, budget, room):
         spans.append(span)
         costs.append(cost)
     for start, end in _pack(costs, room, overlap):
-        yield from _fit(text, spans[start:end], head, budget)
+        gaps = sum(right[0] - left[1] for left, right in pairwise(spans[start:end]))
+        if sum(costs[start:end]) + _TOKENS_PER_SPACE * gaps <= room:
+            yield spans[start][0], spans[end - 1][1]
+        else:
+            yield from _fit(text, spans[start:end], head, budget)
 
 
 def _with_costs(text: str, spans: list[tuple[int, int]], budget: TokenBudget, room: int) -> Iterator[tuple[tuple[int, int], int]]:

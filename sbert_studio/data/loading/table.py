@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..cells import cell_text, safe_cell, write_csv, write_rows
 from ..findings import SHEET_NOTE_PREFIX, Finding, Question
 from ..schema.names import is_negative_name
 from .content import string_array
+
+if TYPE_CHECKING:
+    from ..documents.table import PassagePlace
 
 __all__ = ["Table", "TextColumn", "read_table", "safe_cell", "table_from_columns", "write_csv"]
 
@@ -39,6 +42,7 @@ class Table:
         notes: observations about the file.
         doubts: questions about the file for the user, such as its encoding.
         dropped: the numbers of rows removed by :meth:`without_lines`.
+        places: of a table of passages, the place of each in its document; that of the row ``line`` is ``places[line - 2]``.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Table:
     notes: tuple[Finding, ...] = ()
     doubts: tuple[Question, ...] = field(default=(), kw_only=True)
     dropped: tuple[int, ...] = field(default=(), kw_only=True)
+    places: tuple[PassagePlace, ...] = field(default=(), kw_only=True, repr=False)
     _data: Any = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:

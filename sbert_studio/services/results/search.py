@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import PlainSerializer, computed_field
 
+from ...data.documents.table import PassagePlace
 from ...data.row_report import RowReport, SkippedRows
 from ...errors import StudioError
 from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups
 from ...explore.map_edits import NO_CLUSTER
 from ...i18n import _
-from ...serialization import Internal, JsonResult, doc
+from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
 from .similarity import unique_name
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class TextHit(JsonResult):
     text: str
     score: Annotated[float, doc("similarity, BM25 or fused score: larger is better")]
     fields: Annotated[Mapping[str, str], doc("the row's other columns")] = field(default_factory=dict)
+    place: Annotated[PassagePlace | None, doc("where a passage stands in its document"), OMIT_EMPTY] = None
 
 
 @dataclass(frozen=True)
