@@ -261,8 +261,7 @@ def _read_beir(path: Path) -> Iterator[Row]:
 def _read_rows(path: Path, source: str, max_bytes: int, text_column: str | None) -> Iterator[Row]:
     table = read_table(path, name=source, max_bytes=max_bytes)
     text, title, identifier = _document_columns(table, text_column)
-    blank = repeat("", len(table))
-    titles, ids = (table.texts(name) if name else blank for name in (title, identifier))
+    titles, ids = (table.texts(name) if name else repeat("", len(table)) for name in (title, identifier))
     yield from zip(table.lines.tolist(), ids, titles, table.texts(text), strict=True)
 
 

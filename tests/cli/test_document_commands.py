@@ -1,0 +1,116 @@
+"""Documents on the command line: searched by their best passage, mapped and deduplicated whole, encoded passage by passage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from data.documents.files import write_zip
+from tiny_studio import studio_at
+
+from sbert_studio.cli.main import run
+from sbert_studio.data.corpus import corpus_from_table, group_passages
+from sbert_studio.data.documents.loading import load_documents
+from sbert_studio.data.documents.table import TEXT, passage_table
+from sbert_studio.errors import StudioError
+from sbert_studio.services.documents import passage_budget
+
+WORDS = ("cat", "dog", "mat", "red", "blue", "fast", "bank", "card", "money", "green")
+LONG = " ".join(f"The {WORDS[number % 10]} saw the {WORDS[number % 7]} near {WORDS[number % 3]}." for number in range(60))
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture(autouse=True)
+def use_tiny(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(tiny_model))
+    monkeypatch.setenv("SBERT_STUDIO_MULTILINGUAL_MODEL", "")
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    members = {f"{name}.md": f"# About {name}\n\n{LONG}\n\n## The end\n\nA {name} at last.\n" for name in WORDS[:6]}
+    return write_zip(tmp_path / "docs.zip", {**members, "copy.md": members["cat.md"], "broken.pdf": b"%PDF nonsense"})
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[Any, str]:
+    code = run([*map(str, arguments), "--json"])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return json.loads(out), err
+
+
+@pytest.mark.parametrize("mode", ["semantic", "lexical", "hybrid"])
+def test_search_returns_the_best_passage_of_each_document_and_its_place(
+    capsys: pytest.CaptureFixture[str], archive: Path, mode: str
+) -> None:
+    found, err = call(capsys, "search", archive, "a bank card at last", "-k", 7, "--mode", mode)
+    documents = {document.id: document for document in load_documents(archive).documents}
+    hits = found["hits"]
+    assert sorted(hit["place"]["document"] for hit in hits) == sorted(documents)
+    for hit in hits:
+        place = hit["place"]
+        part = documents[place["document"]].text[place["start"] : place["end"]]
+        assert part and hit["text"].endswith(part) and hit["text"].startswith(place["heading"][0]) and place["page"] is None
+    scores = [hit["score"] for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert "1 file skipped (damaged, or not what its name says): broken.pdf" in err and "of 7 documents" in err
+
+
+def test_a_map_shows_documents_or_passages(capsys: pytest.CaptureFixture[str], archive: Path, tmp_path: Path) -> None:
+    whole, _ = call(capsys, "map", archive, "--out", tmp_path / "a.html", "--clusters", 2)
+    parts, _ = call(capsys, "map", archive, "--out", tmp_path / "b.html", "--clusters", 2, "--unit", "passage")
+    assert whole["points"] == 7 and parts["points"] > 14
+    assert "About cat" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert run(["map", str(write_table(tmp_path)), "--out", "x.html", "--unit", "document"]) == 2
+
+
+def test_duplicates_and_vectors_cover_whole_documents(capsys: pytest.CaptureFixture[str], archive: Path, tmp_path: Path) -> None:
+    found, _ = call(capsys, "duplicates", archive, "--threshold", 0.99999, "--out", tmp_path / "kept.csv")
+    assert (found["removed"], found["kept"], len(found["groups"])) == (1, 6, 1)
+    encoded, _ = call(capsys, "encode", archive, "--out", tmp_path / "x.npy")
+    lines = [json.loads(line) for line in Path(encoded["passages"]).read_text(encoding="utf-8").splitlines()]
+    vectors = np.load(tmp_path / "x.npy")
+    assert len(lines) == len(vectors) == encoded["rows"] and np.isfinite(vectors).all()
+    assert {line["document"] for line in lines} == {document.id for document in load_documents(archive).documents}
+
+
+def write_table(folder: Path) -> Path:
+    path = folder / "long.csv"
+    rows = [f'T{number},"{LONG} {number}"' for number in range(5)]
+    path.write_text("\n".join(["title,text", *rows, "S,A short text here."]), encoding="utf-8")
+    return path
+
+
+def test_long_texts_of_a_table_are_counted_and_cut_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = write_table(tmp_path)
+    for command in (["search", path, "a cat"], ["mine", path], ["encode", path, "--out", tmp_path / "x.npy"]):
+        found, _ = call(capsys, *command)
+        assert any("5 of 6 texts are longer than the" in note for note in found["notes"]), command
+        found, err = call(capsys, *command, "--passages")
+        assert not any("longer than" in note for note in found["notes"]) and "of 6 documents" in err
+    assert found["rows"] > 20
+
+
+def test_vectors_of_documents_are_means_of_their_passages_also_of_a_part(archive: Path, tmp_path: Path, tiny_model: Path) -> None:
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        encoder = studio.catalog.load(str(tiny_model))
+        table = passage_table(load_documents(archive), passage_budget(encoder))
+        passages = corpus_from_table(table, TEXT)
+        assert max(encoder.tokens.count_tokens(passages.texts)) <= encoder.max_length  # type: ignore[union-attr]
+        documents = group_passages(passages)
+        assert len(documents) == 7 and documents.texts[0].replace("\n", " ") == f"About bank {LONG} A bank at last."
+        vectors, parts = studio.search.vectors(documents), studio.search.vectors(passages)
+        own = [row for row, place in enumerate(passages.places) if place.number == 2]
+        mean = parts[own].sum(0)
+        assert np.allclose(vectors[2], mean / np.linalg.norm(mean), atol=1e-6)
+        some = documents.subset([1, 2, 5], "some", "not needed")
+        assert np.allclose(studio.search.vectors(some), vectors[[1, 2, 5]], atol=1e-6) and some.digest != documents.digest
+        with pytest.raises(StudioError, match="no columns"):
+            studio.data.read_corpus(archive, "text")
+        best = studio.search.search(passages.subset(own, "one", "not needed"), "cat").hits
+        assert len(best) == 1 and best[0].place in [passages.places[row] for row in own]
