@@ -103,7 +103,7 @@ def test_vectors_of_documents_are_means_of_their_passages_also_of_a_part(archive
         passages = corpus_from_table(table, TEXT)
         assert max(encoder.tokens.count_tokens(passages.texts)) <= encoder.max_length  # type: ignore[union-attr]
         documents = group_passages(passages)
-        assert len(documents) == 7 and documents.texts[0].replace("\n", " ") == f"About bank {LONG} A bank at last."
+        assert len(documents) == 7 and documents.texts[0].replace("\n", " ") == f"About blue {LONG} A blue at last."
         vectors, parts = studio.search.vectors(documents), studio.search.vectors(passages)
         own = [row for row, place in enumerate(passages.places) if place.number == 2]
         mean = parts[own].sum(0)
