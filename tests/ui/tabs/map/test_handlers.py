@@ -242,7 +242,7 @@ def test_labels_are_taught_as_a_table_of_texts_and_labels(page: Page, corpus_key
     edit(page, map_key, corpus_key, {"do": "label", "rows": [1], "name": "=y"})
     table = act(page, map_key, "teach", 0).training_table
     assert table.name == "corpus labelled.csv"
-    with table.path.open(encoding="utf-8", newline="") as source:
+    with table.path.open(encoding="utf-8-sig", newline="") as source:
         rows = [(row["text"], row["label"]) for row in csv.DictReader(source)]
     texts = page.maps.get(map_key).corpus.texts
     assert sorted(rows) == sorted([(texts[0], "x"), (texts[2], "x"), (texts[1], "=y")])
