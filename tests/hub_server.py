@@ -1,4 +1,4 @@
-"""A hub on this machine that speaks the part of the Hugging Face Hub's protocol by which models are found and fetched.
+"""A hub on this machine that speaks the part of the Hugging Face Hub's protocol by which models and datasets are found and fetched.
 
 Who asked for what, and with which token, is written down.
 """
@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -24,7 +24,7 @@ _PIECE = 1 << 16
 
 @dataclass
 class Repository:
-    """A model on the hub.
+    """A model or a dataset on the hub.
 
     Attributes:
         folder: whose files it has.
@@ -54,6 +54,7 @@ class HubServer:
 
     url: str = ""
     models: dict[str, Repository] = field(default_factory=dict)
+    datasets: dict[str, Repository] = field(default_factory=dict)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     sent: int = 0
 
@@ -91,32 +92,58 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
+    def do_POST(self) -> None:
+        self._serve()
+
     def _serve(self) -> None:
         path = unquote(urlsplit(self.path).path)
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        sent = parse_qs(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
         self.hub.asked.append((self.command, path, token))
         if path.startswith("/api/models/"):
             name, _, _ = path.removeprefix("/api/models/").partition("/revision/")
-            self._describe(name, token)
+            self._describe(self.hub.models.get(name), name, token)
+        elif path.startswith("/api/datasets/"):
+            owner, name, *rest = path.removeprefix("/api/datasets/").split("/")
+            found = self.hub.datasets.get(f"{owner}/{name}")
+            if rest and rest[0] in ("tree", "paths-info"):
+                self._list(found, rest[0], "/".join(rest[2:]), sent.get("paths", []), token)
+            else:
+                self._describe(found, f"{owner}/{name}", token)
         elif "/resolve/" in path:
             name, _, rest = path.strip("/").partition("/resolve/")
-            self._file(name, rest.partition("/")[2], token)
+            kind = self.hub.datasets if name.startswith("datasets/") else self.hub.models
+            self._file(kind.get(name.removeprefix("datasets/")), rest.partition("/")[2], token)
         else:
             self._answer(404, {"error": "not found"}, {"X-Error-Code": "RepoNotFound"})
 
-    def _describe(self, name: str, token: str) -> None:
-        found = self.hub.models.get(name)
+    def _sizes(self, found: Repository) -> dict[str, int]:
+        sizes = {path.relative_to(found.folder).as_posix(): path.stat().st_size for path in found.folder.rglob("*") if path.is_file()}
+        return sizes | found.said
+
+    def _list(self, found: Repository | None, how: str, folder: str, paths: list[str], token: str) -> None:
+        """Answer with the entries of a folder and of all below it, or with those of ``paths``."""
+        if found is None or not (found.opens_to(token) or found.gated):
+            return self._refuse(found)
+        sizes = self._sizes(found)
+        folders = {str(parent) for file in sizes for parent in PurePosixPath(file).parents if str(parent) != "."}
+        entries = {name: {"type": "directory", "path": name, "oid": "0" * 40} for name in folders}
+        entries |= {file: {"type": "file", "path": file, "size": size, "oid": "0" * 40} for file, size in sizes.items()}
+        if how == "paths-info":
+            return self._answer(200, [entries[name] for name in paths if name in entries])
+        under = f"{folder}/" if folder else ""
+        return self._answer(200, [entry for name, entry in sorted(entries.items()) if name.startswith(under)])
+
+    def _describe(self, found: Repository | None, name: str, token: str) -> None:
         if found is None or not (found.opens_to(token) or found.gated):
             return self._refuse(found)
         if "" in found.fails:
             return self._answer(found.fails[""], {"error": "not now"})
-        sizes = {path.relative_to(found.folder).as_posix(): path.stat().st_size for path in found.folder.rglob("*") if path.is_file()}
-        files = [{"rfilename": file, "size": size, "blobId": "0" * 40} for file, size in (sizes | found.said).items()]
+        files = [{"rfilename": file, "size": size, "blobId": "0" * 40} for file, size in self._sizes(found).items()]
         described = {"id": name, "modelId": name, "sha": _commit(found), "private": bool(found.readers), "siblings": files}
         self._answer(200, described | {"gated": "auto" if found.gated else False, "tags": [], "downloads": 0, "likes": 0})
 
-    def _file(self, name: str, file: str, token: str) -> None:
-        found = self.hub.models.get(name)
+    def _file(self, found: Repository | None, file: str, token: str) -> None:
         if found is None or not found.opens_to(token):
             return self._refuse(found)
         if file in found.fails:
@@ -147,7 +174,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, found: Repository | None) -> None:
         if found is not None and found.gated:
-            return self._answer(403, {"error": "Access to this model is restricted"}, {"X-Error-Code": "GatedRepo"})
+            return self._answer(403, {"error": "Access to this repository is restricted"}, {"X-Error-Code": "GatedRepo"})
         return self._answer(401, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
 
     def _answer(self, status: int, value: Any, headers: dict[str, str] | None = None) -> None:

@@ -122,6 +122,8 @@ def add_hub_set(page: Page, address: str, header: Header, progress: gr.Progress 
     """Read a dataset of the Hugging Face Hub by its id or address, with the visitor's rights."""
     from ..data.loading.hub import hub_address
 
+    if not address.strip():
+        raise StudioError("there is no dataset to read", "enter its name, OWNER/NAME, or the address of its page on huggingface.co")
     table = page.studio.data.read_table(hub_address(address), progress=progress_callback(progress, "Downloading"))
     path = page.downloads.path(f"{re.sub(r'[^A-Za-z0-9.-]+', ' ', table.name).strip()}.parquet".replace(".parquet.parquet", ".parquet"))
     table.to_parquet(path)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hub_server import HubServer, Repository, hub_server
 
 from sbert_studio.errors import StudioError
 from sbert_studio.ui import corpora, data_dialog
@@ -117,3 +121,58 @@ def test_training_pairs_and_samples_are_data_too(page: Page) -> None:
     assert all(use["ok"] for use in shown.review["uses"]) and "pairs with a score" in str(shown.review["uses"][1]["text"])
     sentences = data_dialog.add_sample(page, Header(), Selection("sample", "questions")).review
     assert sentences is not None and [use["ok"] for use in sentences["uses"]] == [True, True, False]
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[HubServer]:
+    """A hub on this machine, with datasets of one file, of several, of none that can be read, and one behind a license."""
+    table = pa.table({"title": [str(row["title"]) for row in ROWS], "body": [str(row["body"]) for row in ROWS]})
+    for name, files in {"one": ["data/test.parquet", "data/train.parquet"], "several": ["de/test.parquet", "en/test.parquet"]}.items():
+        for file in files:
+            path = tmp_path / name / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, path)
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/README.md").write_text("Nothing that can be read.")
+    monkeypatch.setenv("HF_TOKEN", "")
+    with hub_server(monkeypatch) as server:
+        server.datasets = {f"all/{name}": Repository(tmp_path / name) for name in ("one", "several", "plain")}
+        server.datasets["all/licensed"] = Repository(tmp_path / "one", readers=("hf_of_somebody",), gated=True)
+        server.datasets["all/huge"] = Repository(tmp_path / "plain", said={"data/test.parquet": 1 << 40})
+        yield server
+
+
+def test_a_dataset_of_the_hub_is_shown_and_used(page: Page, hub: HubServer) -> None:
+    shown = data_dialog.add_hub_set(page, "https://huggingface.co/datasets/all/one/viewer", Header())
+    assert shown.review is not None and "test.parquet" in shown.review["name"]
+    assert [column["name"] for column in shown.review["columns"]] == ["title", "body"]
+    used = data_dialog.use_data(page, shown.pending, Header())
+    assert page.corpora.get(str(used.chosen.corpus)).corpus.texts == tuple(row["body"] for row in ROWS)
+    named = data_dialog.add_hub_set(page, "all/several/en/test.parquet", Header())
+    assert named.review is not None and "en test.parquet" in named.review["name"]
+
+
+@pytest.mark.parametrize(
+    ("address", "message", "hint"),
+    [
+        ("all/several", "de/test.parquet, en/test.parquet", "hf://datasets/all/several/de/test.parquet"),
+        ("all/plain", "no Parquet file", "download it"),
+        ("all/none", "no public dataset 'all/none'", "spelling"),
+        ("all/one/other.parquet", "no file 'other.parquet'", "spelling"),
+        ("all/licensed", "license", "huggingface.co"),
+        ("all/huge", "exceeds the maximum", "smaller file"),
+        ("a dataset about cats", "not the address", "OWNER/NAME"),
+        ("  ", "no dataset", "OWNER/NAME"),
+    ],
+)
+def test_a_dataset_that_cannot_be_read_says_what_to_do(page: Page, hub: HubServer, address: str, message: str, hint: str) -> None:
+    with pytest.raises(StudioError, match=message) as caught:
+        data_dialog.add_hub_set(page, address, Header())
+    assert hint in str(caught.value.hint)
+
+
+def test_without_the_internet_the_hub_is_named_as_the_reason(page: Page, hub: HubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(StudioError, match="cannot be reached") as caught:
+        data_dialog.add_hub_set(page, "all/one", Header())
+    assert "go online" in str(caught.value.hint)

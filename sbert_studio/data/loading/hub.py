@@ -16,6 +16,9 @@ from ...progress import Progress, checkpoint
 
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 _ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}})?)((?:/[\w=. -]{{1,200}}){{1,12}})?/?", re.ASCII)
+# Parts of the address of a page: of a file, or of the dataset's list of files and its preview.
+_PAGE_OF_FILE = re.compile(r"/(?:blob|resolve|raw)/(?P<revision>[^/]+)/(?P<file>.+)")
+_PAGE_OF_SET = re.compile(r"/(?:tree|viewer|discussions|settings|blob|embed)(?:/.*)?$")
 _SPLITS = ("test", "validation", "dev", "train")
 _BLOCK = 1 << 20
 _MOST_LISTED = 8
@@ -30,7 +33,16 @@ def is_hub_address(name: object) -> bool:
 def hub_address(name: str) -> str:
     """Return the ``hf://`` address of a dataset from its id, its address or its page on huggingface.co."""
     text = name.strip()
-    return text if is_hub_address(text) else f"hf://datasets/{text.removeprefix('https://huggingface.co/').removeprefix('datasets/')}"
+    if is_hub_address(text):
+        return text
+    path = re.sub(r"^(?:https?://)?(?:www\.)?huggingface\.co/", "", text).split("?")[0].split("#")[0].removeprefix("datasets/")
+    path = _PAGE_OF_SET.sub("", _PAGE_OF_FILE.sub(_at_revision, path))
+    return f"hf://datasets/{path}"
+
+
+def _at_revision(page: re.Match[str]) -> str:
+    revision, file = page["revision"], page["file"]
+    return f"/{file}" if revision == "main" else f"@{revision}/{file}"
 
 
 def parse_hub_address(address: str | Path) -> tuple[str, str]:
@@ -112,8 +124,8 @@ def _choose_file(repository: str, files: Sequence[str]) -> str:
     if len(found) > 1:
         listed = ", ".join(found[:_MOST_LISTED]) + ("…" if len(found) > _MOST_LISTED else "")
         raise StudioError(
-            _("{repository} contains {found} evaluation files: {listed}", repository=repository, found=len(found), listed=listed),
-            f"name one: hf://datasets/{repository}/{found[0]}",
+            _("{repository} contains {found} files to choose from: {listed}", repository=repository, found=len(found), listed=listed),
+            _("name one: {address}", address=f"hf://datasets/{repository}/{found[0]}"),
         )
     return found[0]
 

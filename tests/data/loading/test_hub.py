@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sbert_studio.data.loading import hub as loading_hub
-from sbert_studio.data.loading.hub import fetch_hub_file, is_hub_address, parse_hub_address
+from sbert_studio.data.loading.hub import fetch_hub_file, hub_address, is_hub_address, parse_hub_address
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 
@@ -57,7 +57,7 @@ def test_the_named_file_or_the_test_split_is_fetched(hub: Any, address: str, fil
 @pytest.mark.parametrize(
     ("address", "message", "hint"),
     [
-        ("hf://datasets/a/two", "2 evaluation files: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
+        ("hf://datasets/a/two", "2 files to choose from: de/test.parquet, en/test.parquet", "hf://datasets/a/two/de/test.parquet"),
         ("hf://datasets/a/text", "contains no Parquet file", "download it"),
         ("hf://datasets/a/one/other.parquet", "no file 'other.parquet'", "spelling"),
         ("hf://datasets/one", "not the address", "OWNER/NAME"),
@@ -128,6 +128,23 @@ def test_addresses_differ_from_files() -> None:
     assert is_hub_address("hf://datasets/a/b") and is_hub_address(Path("hf://datasets/a/b"))
     assert not is_hub_address("pairs.csv") and not is_hub_address(None)
     assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("a/b", "a/b"),
+        (" https://huggingface.co/datasets/a/b/ ", "a/b/"),
+        ("huggingface.co/datasets/a/b?library=datasets", "a/b"),
+        ("https://huggingface.co/datasets/a/b/viewer/default/test?row=3", "a/b"),
+        ("https://huggingface.co/datasets/a/b/tree/main/data", "a/b"),
+        ("https://huggingface.co/datasets/a/b/blob/main/data/test.parquet", "a/b/data/test.parquet"),
+        ("https://huggingface.co/datasets/a/b/resolve/v1/data/test.parquet?download=true", "a/b@v1/data/test.parquet"),
+        ("hf://datasets/a/b/test.parquet", "a/b/test.parquet"),
+    ],
+)
+def test_the_id_of_a_dataset_is_read_from_the_address_of_its_pages(typed: str, address: str) -> None:
+    assert hub_address(typed) == f"hf://datasets/{address}"
 
 
 def test_visitors_fetch_as_nobody_and_the_owner_as_themselves(monkeypatch: pytest.MonkeyPatch, hub: Any, tmp_path: Path) -> None:
