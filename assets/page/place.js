@@ -37,16 +37,34 @@
       return Object.fromEntries(NAMES.filter((name) => typeof kept[name] === "string" && kept[name]).map((name) => [name, kept[name]]));
     } catch { return {}; }
   }
+  // Typed texts are no part of an address, which is short and may be sent to others.
+  const TYPED = "sbert-studio-typed", BOXES = ["similarity-a", "similarity-b", "matrix-lines"], LONGEST = 20000;
+  const boxOf = (id) => document.querySelector(`#${id} textarea`);
+  document.addEventListener("input", (event) => {
+    if (!BOXES.some((id) => event.target === boxOf(id))) return;
+    const texts = Object.fromEntries(BOXES.map((id) => [id, (boxOf(id)?.value ?? "").slice(0, LONGEST)]));
+    try { localStorage.setItem(TYPED, JSON.stringify(texts)); } catch { /* nothing is kept */ }
+  });
+  function restoreTyped() {
+    let texts = {};
+    try { texts = JSON.parse(localStorage.getItem(TYPED) || "{}"); } catch { return; }
+    for (const id of BOXES) {
+      const box = boxOf(id);
+      if (!box || typeof texts[id] !== "string" || !texts[id] || box.value === texts[id]) continue;
+      box.value = texts[id];
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }
   let continued = false;
   function goOn() {
     const last = recall();
-    if (Object.keys(read()).length || !Object.keys(last).length) return;
+    if (Object.keys(read()).length || !(Object.keys(last).length || localStorage.getItem(TYPED))) return;
     const found = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), ...last });
-    history.replaceState(null, "", `${location.pathname}?${found}${location.hash}`);
+    if (found.size) history.replaceState(null, "", `${location.pathname}?${found}${location.hash}`);
     continued = true;
   }
   function startFresh() {
-    try { localStorage.removeItem(LAST); } catch { /* nothing was kept */ }
+    try { for (const name of [LAST, TYPED]) localStorage.removeItem(name); } catch { /* nothing was kept */ }
     location.assign(location.pathname);
   }
   function tellContinued() {
@@ -151,12 +169,14 @@
         going = 0;
         if (value.gone) tellGone(value.gone);
         else remember();
+        if (continued && visits === 1) restoreTyped();
         if (pending) write(pending, false);
         pending = null;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
       if (other) document.querySelector(".sb-gone")?.remove();
       if (first) tellContinued();
+      if (first && continued && !Object.keys(read()).length) restoreTyped();  // on a page whose address names no place
       if (first && Object.keys(read()).length) { remember(); go(false); }
       else if (Date.now() > going) write(other ? { ...value.address, ...OF_A_CORPUS } : value.address, first);
       return undefined;

@@ -12,7 +12,7 @@
       on: { click: () => setTheme(!isDark()) } },
       svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: "M12 3a9 9 0 1 0 0 18V3z" }), svg("circle", { cx: 12, cy: 12, r: 9, fill: "none" })));
     root.replaceChildren(el("div", { class: "sb-brand" }, mark,
-      el("div", {}, el("h1", {}, value.title), el("p", {}, value.tagline)),
+      el("h1", {}, value.title),
       el("span", { class: "sb-badge sb-device", title: value.device_title }, value.device), tongue(), swap));
   };
   // Its words are those of the language that it leads to, for whoever cannot read this one.

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
-TAGLINE = "Explore texts, and fine-tune sentence embedding models."
 _CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
 _MAX_SESSIONS = 1000
 # Gradio 6.31 announces the end of an event with a key that has no translation, and would show the key.
@@ -65,7 +64,7 @@ def build_page(studio: Studio, page: Page) -> gr.Blocks:
         page.draw_states()
         page.language = gr.Textbox(ENGLISH, visible="hidden", label="language", elem_id="language")
         with gr.Row(elem_classes=["sb-header"]):
-            view("header", {"title": NAME, "tagline": TAGLINE, **_device(studio)})
+            view("header", {"title": NAME, **_device(studio)})
             tasks = task_list.draw_task_list(page, NAME)
             basket_button = basket.draw_button()
             data_button = data_dialog.draw_button()

@@ -92,6 +92,9 @@ def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     app.search.open()
     expect(app.search.rows).to_have_count(10)
     expect(page.locator(".sb-continued")).to_have_count(0)
+    app.similarity.open()
+    app.fill("#similarity-a", "my own text")
+    app.settle()
     app.map.open()
     app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
     app.expect_address(tab="map", drawn="1")
@@ -102,11 +105,14 @@ def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     expect(app.map.scene.drawing).to_be_visible()
     expect(app.corpus_name).to_have_value("mine.csv")
     assert app.address == before
+    app.similarity.open()
+    expect(page.locator("#similarity-a textarea")).to_have_value("my own text")
     page.get_by_role("button", name="Start fresh").click()
     expect(page.locator(".sb-continued")).to_have_count(0)
     expect(app.corpus_name).to_have_value("Support requests")
     app.ready()
     assert "corpus" not in app.address
+    expect(page.locator("#similarity-a textarea")).not_to_have_value("my own text")
     app.forgive_interrupted_requests()
 
 

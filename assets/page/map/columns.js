@@ -3,7 +3,7 @@
 //          items?, starts?: Int32Array, labels?: [label], distinct?, unreadable}; dates are days since 1970-01-01, UTC.
 (() => {
   "use strict";
-  const { mapping } = window.SB;
+  const { mapping, t } = window.SB;
   const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28, PIECE = 8192;
 
   // Base64 as an array; what was fetched as an array already is one.
@@ -31,7 +31,7 @@
   // Topics are a column like any other: their ids change with the visitor's edits.
   function clusterColumn(name, ids, names) {
     const real = names.filter((one) => one.id >= 0), at = new Map(real.map((one, code) => [one.id, code]));
-    return { name, kind: "category", n: ids.length, codes: Int32Array.from(ids, (id) => at.get(id) ?? BLANK), labels: real.map((one) => one.label), distinct: real.length, blank: "outliers" };
+    return { name, kind: "category", n: ids.length, codes: Int32Array.from(ids, (id) => at.get(id) ?? BLANK), labels: real.map((one) => one.label), distinct: real.length, blank: t`outliers` };
   }
 
   // Call ``act(code)`` for each category or item of a row; of a blank one, and of a row without items, with BLANK.

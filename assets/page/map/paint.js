@@ -14,7 +14,7 @@
   function byClusters(name, ids, names) {
     const at = new Map(names.map((one, place) => [one.id, place])), index = Uint16Array.from(ids, (id) => at.get(id) ?? 0);
     return { by: name, kind: "clusters", index, palette: () => names.map(mapping.rgb), faint: new Set(names.flatMap((one, place) => (one.id < 0 ? [place] : []))),
-      entries: names.map((one, place) => ({ ...one, at: place, own: one.id < 0 })), has: (id, row) => ids[row] === id,
+      entries: names.map((one, place) => ({ ...one, ...(one.id < 0 ? { label: t`outliers` } : {}), at: place, own: one.id < 0 })), has: (id, row) => ids[row] === id,
       sizes: (hidden) => { const sizes = new Uint32Array(names.length); for (let row = 0; row < index.length; row += 1) if (!hidden[row]) sizes[index[row]] += 1; return [...sizes]; } };
   }
 
@@ -55,8 +55,8 @@
     }
     const entries = found.labels.slice(0, most).map((label, id) => ({ id, label, at: id, own: false }));
     const left = found.distinct - most;
-    if (others) entries.push({ id: OTHER, label: left > 1 ? t`other (${grouped(left)} values)` : "other", at: other, own: true });
-    if (blanks) entries.push({ id: BLANK, label: found.blank || "blank", at: blank, own: true });
+    if (others) entries.push({ id: OTHER, label: left > 1 ? t`other (${grouped(left)} values)` : t`other`, at: other, own: true });
+    if (blanks) entries.push({ id: BLANK, label: found.blank || t`blank`, at: blank, own: true });
     const has = (id, row) => {
       if (id < 0) return index[row] === (id === OTHER ? other : blank);
       let held = false;

@@ -60,12 +60,13 @@
     };
   }
 
+  const isSample = (name) => (window.SB_PAGE?.own ?? []).includes(name);
   // The heading: name of the data, its text columns, the model, and the rows that were used and skipped.
   mapping.heading = (node, made) => {
     node.hidden = !made;
     if (!made) return;
     const fact = (words, title = null) => el("span", { class: "sb-dim", title }, words);
-    node.replaceChildren(el("strong", { translate: "no" }, made.name),
+    node.replaceChildren(el("strong", { translate: isSample(made.name) ? null : "no" }, made.name),
       fact(made.columns.length > 1 ? t`text columns: ${made.columns.join(", ")}` : t`text column: ${made.columns[0]}`), fact(t`model: ${made.model}`),
       fact(made.skipped ? t`${grouped(made.used)} rows used, ${grouped(made.skipped)} skipped` : t`${grouped(made.used)} rows used`, made.reasons || null));
   };

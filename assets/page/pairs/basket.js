@@ -33,6 +33,11 @@
     if (open) opener = document.activeElement;
     place.classList.toggle("sb-open", open);
     place.setAttribute("role", "dialog");
+    const title = place.querySelector("h2");
+    if (title) {
+      title.id ||= `${id}-title`;
+      place.setAttribute("aria-labelledby", title.id);
+    }
     if (open) place.querySelector("button")?.focus();
     else opener?.focus?.();
   }

@@ -11,7 +11,7 @@
     const marks = value.marks.map(([at, words]) => {
       const near = at - last < room;  // no room for its words beside those of the last one
       if (!near) last = at;
-      return el("span", { class: "sb-gauge-mark", style: { left: share(at) } }, near ? null : el("i", {}, words));
+      return el("span", { class: "sb-gauge-mark", style: { left: share(at) } }, near ? null : el("i", { style: { transform: `translateX(-${share(at)})` } }, words));
     });
     root.replaceChildren(
       el("div", { class: "sb-gauge-head" },
@@ -132,7 +132,7 @@
       const swap = el("button", { type: "button", class: "sb-plain-button", "aria-pressed": byLikeness ? "true" : "false", on: { click: () => { byLikeness = !byLikeness; draw(); } } }, byLikeness ? "In input order" : "Group similar sentences");
       root.replaceChildren(
         el("div", { class: "sb-table-head" }, swap, takeaway("similarities", ["", ...order.map((row) => value.labels[row])], () => order.map((row) => [value.labels[row], ...order.map((other) => value.values[row][other])]))),
-        fits ? el("div", { class: "sb-scroll" }, cells()) : picture(),
+        fits ? el("div", { class: "sb-scroll", tabindex: 0, role: "group", "aria-label": "Similarity of each pair" }, cells()) : picture(),
         ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
     }
     onTheme(() => root.repaint?.());
