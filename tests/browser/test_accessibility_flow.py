@@ -12,6 +12,7 @@ from .pages import App
 from .pages.drawn import drawn
 
 _LAPTOP, _PHONE = (1366, 657), (390, 844)
+_STILL = "!document.getAnimations().some((one) => one instanceof CSSTransition)"  # colors fade into those of the other scheme
 _MOST = 400  # presses of Tab in one tab of the page
 # Settings of axe-core: only what is wrong is of interest, and frames, which the page has none of, are not looked for.
 _OPTIONS = {"resultTypes": ["violations"], "iframes": False}
@@ -74,6 +75,7 @@ def check(language: str) -> Iterator[Callable[[Page, str], None]]:
             page.set_viewport_size({"width": width, "height": height})
             page.evaluate("SB.setTheme", is_dark)
             drawn(page)
+            page.wait_for_function(_STILL)
             for fault in axe.run(page, options=_OPTIONS).response["violations"]:
                 if fault["impact"] in ("serious", "critical"):
                     for node in fault["nodes"]:
@@ -114,7 +116,7 @@ def test_axe_finds_nothing_serious(open_app: Callable[..., App], check: Callable
             page.locator(".sb-map-filter > summary").first.click()
             check(page, "filters of the map")
             page.locator(".sb-map-parts [data-part=legend]").click()
-            page.locator(".sb-legend li li > button").first.click()
+            page.locator(".sb-legend li > button").first.click()
             page.locator(".sb-map-list ol li > button").first.click()
             app.map.scene.expect_neighbours() if language == "en" else expect(app.map.scene.items).to_have_count(13)
             page.locator(".sb-map-acts .sb-map-menu > summary").click()
