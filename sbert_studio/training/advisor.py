@@ -23,6 +23,7 @@ _DECODERS = ("llama", "qwen", "mistral", "gemma", "gpt", "phi", "opt", "bloom", 
 _MULTILINGUAL = ("multilingual", "xlm", "labse", "m3", "zh", "chinese", "qwen", "e5", "distiluse", "gemma")
 _SMALL_MODEL = 50_000_000  # weights
 _SOUP_LIMIT = 20_000  # rows
+_BATCH_TOKENS, _FEW_NEGATIVES = 8_192, 32  # without a GPU: tokens of a batch, about 3 GB, beyond which it is as small as for few rows
 _FULL_LIMIT = {"cpu": 150_000_000, "cuda": 400_000_000, "mps": 200_000_000}
 
 
@@ -200,6 +201,10 @@ class _Advisor:
         elif name in LOSSES and LOSSES[name].in_batch:
             size = max(2, min(128 if self.device == "cuda" and self.rows > 20_000 else 64 if self.rows > SMALL else 32, self.rows))
             why = "the other rows of a batch are the negatives, so it should be large"
+            tokens = len(self.examples.texts) * sum(self.lengths) / len(self.lengths) if self.lengths else 0
+            if self.device != "cuda" and size > _FEW_NEGATIVES and size * tokens > _BATCH_TOKENS:
+                size = _FEW_NEGATIVES
+                why = _("the other rows of a batch are the negatives, and {tokens} tokens per row take much memory", tokens=round(tokens))
         elif self.rows > SMALL:
             size, why = 32, _("with {rows} rows there are enough steps", rows=f"{self.rows:,}")
         elif self.rows > 16:

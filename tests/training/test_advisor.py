@@ -50,6 +50,13 @@ def test_several_trainings_are_made_only_where_nobody_said_how_long_or_how_many(
     assert advise(scored_pairs(1200), info={**MINILM, "parameters": 110_000_000}).spec.soup == 1
 
 
+@pytest.mark.parametrize(("device", "tokens", "size"), [("cpu", 20, 64), ("cpu", 150, 32), ("cuda", 150, 64)])
+def test_long_texts_get_smaller_batches_of_negatives_without_a_gpu(device: str, tokens: int, size: int) -> None:
+    pairs = positive_pairs()
+    pairs = pairs.take(list(range(len(pairs))) * (1_100 // len(pairs) + 1))
+    assert advise(pairs, info=MINILM, device=device, lengths=[tokens] * 50).spec.batch_size == size
+
+
 def test_of_rows_too_few_to_be_judged_by_nothing_is_promised() -> None:
     said = " ".join(advise(scored_pairs(12), info=MINILM).reasons)
     assert "each step uses all 12 rows at once" in said and "smaller batches" not in said and "evaluate every row" not in said

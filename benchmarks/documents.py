@@ -1,0 +1,135 @@
+"""Measure how much a search improves that is trained on its documents alone, and what contributes to it.
+
+    python benchmarks/documents.py SET [default structure crop negatives] [--model MODEL] [--seeds 12 13 14] [--part dev|test|all]
+
+default     `pairs` and `train` without options
+structure   pairs of headings, questions and first sentences only
+crop        pairs of cloze sentences and random crops only
+negatives   the default pairs with a hard negative each (`negatives`)
+
+SET is a folder in the BEIR layout. Only its ``corpus.jsonl`` is used for training. A third of its queries, chosen by their ids, is the
+part ``dev``, the others are ``test``: settings are chosen on the first and reported on the second. ``--sample N`` keeps the documents of N
+queries of the part, for quick comparisons. ``--no-titles`` removes the titles of the documents. ``--train-options`` and ``--pair-options``
+add options to the trainings and to `pairs`. Prints rows of a Markdown table: nDCG@10 of the untuned model and of each variant by seed,
+alone and fused with BM25, then mean ± standard deviation; the commands go to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from timing import run_studio
+
+MODEL = "all-MiniLM-L6-v2"
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "structure": ("--from", "structure"),
+    "crop": ("--from", "crop"),
+    "negatives": (),
+}
+_METRIC = "ndcg@10"
+
+
+def is_dev(query: str) -> bool:
+    """Return True for the third of all queries on which settings are chosen."""
+    return int(hashlib.sha256(query.encode()).hexdigest(), 16) % 3 == 0
+
+
+def write_part(source: Path, target: Path, part: str, sample: int, *, titles: bool) -> None:
+    """Write the queries of a part with all documents, or with the documents of a sample of these queries."""
+    judgments = [line.split("\t") for line in (source / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    chosen = [row for row in judgments if part == "all" or is_dev(row[0]) == (part == "dev")]
+    queries = dict.fromkeys(row[0] for row in chosen)
+    if sample:
+        queries = dict.fromkeys(list(queries)[:: max(1, len(queries) // sample)][:sample])
+    chosen = [row for row in chosen if row[0] in queries]
+    documents = {row[1] for row in chosen}
+    (target / "qrels").mkdir(parents=True)
+    lines = ["query-id\tcorpus-id\tscore", *("\t".join(row) for row in chosen)]
+    (target / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, kept in (("corpus.jsonl", documents if sample else None), ("queries.jsonl", queries)):
+        with (source / name).open(encoding="utf-8") as rows, (target / name).open("w", encoding="utf-8") as file:
+            for row in map(json.loads, rows):
+                if kept is None or row["_id"] in kept:
+                    if not titles:
+                        row.pop("title", None)
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def scores(model: object, folder: Path) -> list[float]:
+    """Return nDCG@10 of a model alone and fused with BM25."""
+    found = run_studio("evaluate", model, "--retrieval", folder)
+    hybrid = next(one for one in found["baselines"] if one["kind"] == "hybrid")
+    return [found[_METRIC], hybrid[_METRIC]]
+
+
+def train(variant: str, folder: Path, out: Path, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    """Train a variant; return its run and the number of its rows."""
+    pairs, triplets = folder / f"pairs-{variant}-{seed}.jsonl", folder / f"triplets-{seed}.jsonl"
+    pair_options = (*VARIANTS[variant], *shlex.split(options.pair_options))
+    run_studio("pairs", folder / "corpus.jsonl", "--out", pairs, "--seed", seed, "--model", options.model, *pair_options)
+    if variant == "negatives":
+        run_studio("negatives", pairs, "--out", triplets, "--model", options.model)
+        pairs = triplets
+    run = run_studio("train", pairs, "--model", options.model, "--seed", seed, "--out", out, *shlex.split(options.train_options))
+    return run, len(pairs.read_text(encoding="utf-8").splitlines())
+
+
+def measure(options: argparse.Namespace) -> Iterator[str]:
+    yield row("training", "nDCG@10", "with BM25", "pairs", "steps", "strength", "minutes")
+    yield row(*("---" for _column in range(7)))
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home) / "set"
+        write_part(options.set, folder, options.part, options.sample, titles=not options.no_titles)
+        yield row("untuned", *_digits(scores(options.model, folder)), "", "", "", "")
+        for variant in options.variants or VARIANTS:
+            found = []
+            for seed in options.seeds:
+                out = Path(home) / f"{variant}-{seed}"
+                run, pairs = train(variant, folder, out, seed, options)
+                found.append(scores(out, folder))
+                facts = (f"{pairs:,}", run["steps"], f"{run['after'].get('strength', 1):g}", round(run["seconds"] / 60))
+                yield row(f"{variant}, seed {seed}", *_digits(found[-1]), *facts)
+            spread = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.zeros(2)
+            cells = [f"{mean:.4f} ± {sd:.4f}" for mean, sd in zip(np.mean(found, axis=0), spread, strict=True)]
+            yield row(f"{variant}, mean", *cells, "", "", "", "")
+
+
+def _digits(values: Sequence[float]) -> list[str]:
+    return [f"{value:.4f}" for value in values]
+
+
+def row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", type=Path, metavar="SET")
+    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=f"{', '.join(VARIANTS)}; default: all")
+    parser.add_argument("--model", default=MODEL)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[12, 13, 14])
+    parser.add_argument("--part", choices=("dev", "test", "all"), default="dev")
+    parser.add_argument("--sample", type=int, default=0, metavar="N")
+    parser.add_argument("--no-titles", action="store_true")
+    parser.add_argument("--train-options", default="", metavar="OPTIONS")
+    parser.add_argument("--pair-options", default="", metavar="OPTIONS")
+    options = parser.parse_args()
+    if unknown := set(options.variants) - set(VARIANTS):
+        parser.error(f"unknown variants: {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
+    for line in measure(options):
+        print(line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
