@@ -167,11 +167,7 @@ def make_document_pairs(
 ) -> PairCollection:
     """Make pairs of the given origins from passages; the same seed gives the same pairs."""
     options = options or PairOptions()
-    documents_of: dict[str, set[str]] = {}
-    for passage in passages:
-        for heading in passage.headings:
-            documents_of.setdefault(normalize_text(heading), set()).add(passage.document)
-    repeated = {heading for heading, documents in documents_of.items() if len(documents) > 1}
+    repeated = _repeated_texts(passages)
 
     def candidates() -> Iterator[DocumentPair]:
         for number, passage in enumerate(passages):
@@ -185,11 +181,23 @@ def make_document_pairs(
     return found
 
 
+def _repeated_texts(passages: Sequence[PassageText]) -> set[str]:
+    """Return the headings and sentences of more than one document, normalized: they do not tell documents apart."""
+    first: dict[str, str] = {}
+    repeated: set[str] = set()
+    for passage in passages:
+        for text in map(normalize_text, (*passage.headings, *passage.sentences)):
+            if first.setdefault(text, passage.document) != passage.document:
+                repeated.add(text)
+    return repeated
+
+
 def _pairs_of_passage(
     passage: PassageText, origins: Collection[Origin], options: PairOptions, rng: np.random.Generator, repeated: Collection[str]
 ) -> Iterator[DocumentPair]:
     headings = [heading.strip() for heading in passage.headings if heading.strip()]
     sentences, hidden = passage.sentences, set[int]()
+    own = [place for place, sentence in enumerate(sentences) if normalize_text(sentence) not in repeated]
     queries: list[tuple[Origin, str]] = []
 
     def ask(source: Origin, place: int) -> None:
@@ -199,28 +207,31 @@ def _pairs_of_passage(
 
     source: Origin = "question" if headings and _is_question(headings[-1]) else "heading" if len(headings) > 1 else "title"
     if headings and passage.is_first and source in origins and (source == "question" or rng.random() < _HEADING_SHARE):
-        own = headings.pop()
+        heading = headings.pop()
         # A heading such as "Installation" says too little without the title.
-        is_unclear = headings and (normalize_text(own) in repeated or _units(own) < _MIN_UNITS["heading"])
-        queries.append((source, f"{headings[0]}: {own}" if is_unclear else own))
+        is_unclear = headings and (normalize_text(heading) in repeated or _units(heading) < _MIN_UNITS["heading"])
+        queries.append((source, f"{headings[0]}: {heading}" if is_unclear else heading))
         if is_unclear:
             headings.pop(0)
     if "question" in origins:
-        for place in range(len(sentences) - 1):
-            if _is_question(sentences[place]) and len(hidden) < len(sentences) - 1:
+        for place in own:
+            if _is_question(sentences[place]) and place < len(sentences) - 1 and len(hidden) < len(own) - 1:
                 ask("question", place)
-    if "summary" in origins and passage.is_first and len(sentences) > 1 and 0 not in hidden and not _is_question(sentences[0]):
+    if "summary" in origins and passage.is_first and len(own) > 1 and own[0] == 0 and not _is_question(sentences[0]):
         ask("summary", 0)
     if "cloze" in origins:
-        left = [place for place in range(len(sentences)) if place not in hidden and _units(sentences[place]) >= _MIN_UNITS["cloze"]]
-        room = min(options.cloze, len(left), len(sentences) // 2 - len(hidden))
+        left = [place for place in own if place not in hidden and _units(sentences[place]) >= _MIN_UNITS["cloze"]]
+        room = min(options.cloze, len(left), len(own) // 2 - len(hidden))
         for place in sorted(rng.choice(len(left), room, replace=False).tolist()) if room > 0 else ():
             ask("cloze", left[place])
-    text = "".join(sentence for place, sentence in enumerate(sentences) if place not in hidden).strip()
+    content = "".join(sentences[place] for place in own if place not in hidden).strip()
     if "crop" in origins:
-        queries += [("crop", crop) for crop in _random_crops(text, options.crops, rng)]
+        queries += [("crop", crop) for crop in _random_crops(content, options.crops, rng)]
     queries += [("written", query) for query in passage.written]
+    text = "".join(sentence for place, sentence in enumerate(sentences) if place not in hidden).strip()
     document = "\n".join(filter(None, (_BETWEEN_HEADINGS.join(headings), text)))
+    if _units(content) < _MIN_PASSAGE_UNITS:
+        document = content  # too short to be used: what other documents contain as well does not count
     for source, query in queries:
         yield DocumentPair(query, document, source, passage.document)
 

@@ -69,11 +69,11 @@ def test_headings_and_questions_become_queries() -> None:
     )
     documents = [
         Document("a", "Valve manual", sections, "a.md"),
-        Document("b", "Pump manual", (Section(("Usage",), "".join(ENGLISH)),), "b.md"),
+        Document("b", "Pump manual", (Section(("Usage",), "".join(ENGLISH).replace("valve", "pump")),), "b.md"),
     ]
     passages = passages_for_pairs(documents, make_passages(documents, TokenBudget(lambda texts: [len(text) for text in texts], 2000), 0.0))
     assert [text.headings for text in passages][:2] == [("Valve manual", "How do I open the valve?"), ("Valve manual", "Usage")]
-    assert ["".join(text.sentences) for text in passages][3] == "".join(ENGLISH).strip()
+    assert ["".join(text.sentences) for text in passages][2] == "".join(ENGLISH).strip()
     found = {
         pair.query: pair
         for seed in range(8)
@@ -88,6 +88,18 @@ def test_headings_and_questions_become_queries() -> None:
         "Pump manual: Usage": "heading",
     }
     assert found["How do I open the valve?"].document.startswith("Valve manual\n") and "manual" not in found["Valve manual: Usage"].document
+
+
+def test_what_other_documents_contain_is_no_query_and_no_passage_of_its_own() -> None:
+    notice = "This page was written by volunteers and comes without any warranty at all. "
+    own = [[f"{sentence.strip()} {number} " for sentence in ENGLISH] for number in range(4)]
+    passages = [passage([notice, *sentences, notice], document=str(number)) for number, sentences in enumerate(own)]
+    passages.append(passage([notice, "Short one here. "], "A page about nothing", document="4"))
+    for seed in range(10):
+        found = make_document_pairs(passages, parse_sources(["structure", "crop"]), PairOptions(2, 2, 0.0, seed))
+        assert {pair.document_id for pair in found.pairs} == {"0", "1", "2", "3"} and not found.kept["summary"]
+        assert not any("volunteers" in pair.query or "warranty" in pair.query for pair in found.pairs)
+        assert all(pair.document.startswith(notice) for pair in found.pairs), "search finds it there as well"
 
 
 def test_unusable_pairs_are_counted_by_reason() -> None:
