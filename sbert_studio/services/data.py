@@ -75,6 +75,9 @@ class DataService(Service):
         if (folder := existing_folder(path)) is not None:
             return self._read_benchmark_folder(folder)
         path, options = existing_file(path, full_path=self._resources.allow_folders), dict[str, Any]()
+        if self.documents.is_source(path):
+            hint = "make pairs from them: sbert-studio pairs DOCUMENTS --out pairs.jsonl"
+            raise StudioError(_("{name} contains documents, not a table", name=name or path.name), hint)
         if isinstance(overrides, SchemaOverrides):
             options = {name: getattr(overrides, name) for name in ("encoding", "delimiter", "header")}
         try:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.column_types import ColumnType, TypedColumn, describe_columns
 from ..data.corpus import combine_columns, find_text_columns
+from ..data.documents.table import TEXT as PASSAGE_COLUMN
 from ..data.loading.table import Table
 from ..data.schema.content import no_text_error, profile_table
 from ..data.schema.inference import infer_schema
@@ -75,6 +76,8 @@ def choose_text_columns(table: Table) -> tuple[str, ...]:
     Raises:
         StudioError: no column contains texts.
     """
+    if table.places:
+        return (PASSAGE_COLUMN,)
     if found := find_text_columns(table):
         return (found[0],)
     try:  # texts may be as short as labels, such as pairs of words
@@ -111,6 +114,9 @@ def describe_uses(table: Table, text_columns: Sequence[str]) -> tuple[DataUse, .
     """Return what a table can be used for, judged by the names and the cells of its columns."""
     names = join(" + ", [repr(name) for name in text_columns])
     uses = [DataUse("explore", True, _("the texts of {columns}", columns=names))]
+    if table.places:
+        what = "documents say nothing about which texts are similar: make pairs from them (sbert-studio pairs)"
+        return (*uses, DataUse("train", False, what), DataUse("evaluate", False, "documents have no expected answers"))
     try:
         roles = infer_schema(_sample(table)).roles
     except StudioError:

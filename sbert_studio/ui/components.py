@@ -11,10 +11,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gradio as gr
 
+from ..data.documents.loading import DOCUMENT_SUFFIXES
 from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _, capitalize
@@ -34,12 +35,17 @@ if TYPE_CHECKING:
     from .page import Page
 
 FILE_TYPES = list(SUFFIXES)
+"""Extensions of tables."""
+CORPUS_TYPES = [*dict.fromkeys((*SUFFIXES, *DOCUMENT_SUFFIXES)), ".zip"]
+"""Extensions of tables and documents."""
 
 
-def upload(label: str, elem_id: str) -> gr.File:
+def upload(label: str, elem_id: str, types: Sequence[str] = FILE_TYPES, *, many: bool = False) -> gr.File:
+    count: Literal["single", "multiple"] = "multiple" if many else "single"
     with gr.Column(elem_classes=["sb-tight"]):
         caption(label)
-        return gr.File(label=label, show_label=False, file_types=FILE_TYPES, height=96, elem_id=elem_id, elem_classes=["sb-upload"])
+        look = {"height": 96, "elem_id": elem_id, "elem_classes": ["sb-upload"]}
+        return gr.File(label=label, show_label=False, file_types=list(types), file_count=count, **look)
 
 
 def first_sight(result: str, by: str = "data") -> gr.HTML:

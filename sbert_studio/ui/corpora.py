@@ -47,13 +47,13 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         self._table: tuple[object, Table] | None = None
 
     def table(self, path: Path, name: str | None = None, progress: Progress | None = None) -> Table:
-        """Read a file; the last one is kept, because the dialog reads it again with other columns."""
+        """Read a file, of documents the passages; the last one is kept, because the dialog reads it again with other columns."""
         state = path.stat()
         key = (path, name, state.st_size, state.st_mtime_ns)
         kept = self._table
         if kept is not None and kept[0] == key:
             return kept[1]
-        found = self._studio.data.read_table(path, name, progress)
+        found = self._studio.data.read_texts_table(path, name, progress)
         self._table = (key, found)
         return found
 

@@ -7,6 +7,7 @@ good for. Whatever was derived from other data is cleared when :attr:`.state.Ses
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ import gradio as gr
 from ..data.column_types import COLUMN_TYPES, ColumnType, check_type
 from ..errors import StudioError
 from ..serialization import to_plain
-from .components import cancel_button, sample_picker, upload
+from .components import CORPUS_TYPES, cancel_button, sample_picker, upload
 from .corpora import FILE, SAMPLE, delete_file, describe_corpus
 from .handlers import progress_callback
 from .panel import Panel
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 DIALOG = "add-data"
 _TASK = "data"
+_FORMATS = "A table (CSV, TSV, TXT, JSONL, XLSX, Parquet), or documents (PDF, DOCX, HTML, MD, TXT, or a ZIP of them)"
 _CLOSE = f"() => SB.drawer('{DIALOG}', false)"
 _PURPOSES = {"explore": "Search and Map", "train": "Fine-tune", "evaluate": "Evaluate"}
 _MAX_PASTED = 20_000_000  # characters
@@ -106,10 +108,17 @@ def open_dialog(page: Page, header: Header) -> ReviewView:
     return replace(shown, pending=key)
 
 
-def add_file(page: Page, file: str | None, header: Header, progress: gr.Progress | None = None) -> ReviewView | None:
-    if file is None:
+def add_file(page: Page, file: str | list[str] | None, header: Header, progress: gr.Progress | None = None) -> ReviewView | None:
+    """Read a table or documents; several files are documents and are stored as one archive."""
+    paths = [Path(one) for one in ([file] if isinstance(file, str) else file or [])]
+    if not paths:
         return None
-    read = page.corpora.read(Path(file), progress=progress_callback(progress, "Reading"))
+    path = paths[0] if len(paths) == 1 else page.downloads.path(f"{paths[0].stem} and {len(paths) - 1} more.zip")
+    if len(paths) > 1:
+        with zipfile.ZipFile(path, "w") as archive:
+            for number, one in enumerate(paths):  # names may occur twice
+                archive.write(one, one.name if one.name not in archive.namelist() else f"{one.stem} {number}{one.suffix}")
+    read = page.corpora.read(path, progress=progress_callback(progress, "Reading"))
     return review(page, read, header.model, file=UNCHANGED)
 
 
@@ -211,7 +220,7 @@ def build(page: Page, button: gr.Button) -> None:
         view("dialoghead", {"title": "Your data", "dialog": DIALOG})
         with gr.Tabs(elem_classes=["sb-subtabs"], overflow_behavior="wrap"):
             with gr.Tab("Upload", id="upload"):
-                file = upload("CSV, TSV, TXT, JSONL, XLSX or Parquet", "data-file")
+                file = upload(_FORMATS, "data-file", CORPUS_TYPES, many=True)
             with gr.Tab("Samples", id="sample"):
                 samples = sample_picker(list_samples(), "data", "Samples")
             with gr.Tab("Hub dataset", id="hub"):

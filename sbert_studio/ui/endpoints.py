@@ -27,7 +27,7 @@ from ..data.loading.formats import SUFFIXES
 from ..errors import StudioError, is_valid_utf8
 from ..explore import DEFAULT_RESULTS
 from ..progress import StoppedError
-from .components import FILE_TYPES
+from .components import CORPUS_TYPES
 from .handlers import log_unexpected
 from .page import Page
 from .sessions.middleware import MCP_ADDRESS, MCP_HEADER, signed
@@ -110,7 +110,7 @@ def _component(name: str) -> gr.components.Component:
     if name in _FILES:
         # Gradio's page translates the label "file".
         label, file_count = "table" if name == "file" else name, "multiple" if name == "files" else "single"
-        return gr.File(file_count=file_count, file_types=FILE_TYPES, label=label)
+        return gr.File(file_count=file_count, file_types=CORPUS_TYPES, label=label)
     if name in _NUMBERS:
         return gr.Number(_NUMBERS[name], precision=0, label=name)
     if name == "mode":

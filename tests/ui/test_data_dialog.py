@@ -61,6 +61,24 @@ def test_a_file_is_shown_before_it_is_used(page: Page, tickets: Path) -> None:
     assert page.corpora.choices(None)[0][0] == "tickets.csv"
 
 
+@pytest.mark.process
+def test_documents_are_added_as_passages_and_several_files_as_one_archive(page: Page, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.md").write_text(f"# Note {name}\n\nA cat sat on the mat of {name}.\n", encoding="utf-8")
+    (tmp_path / "broken.pdf").write_bytes(b"nothing")
+    files = [str(tmp_path / name) for name in ("a/note.md", "b/note.md", "broken.pdf")]
+    shown = data_dialog.add_file(page, files, Header())
+    assert shown is not None and shown.review is not None
+    assert [use["ok"] for use in shown.review["uses"]] == [True, False, False]
+    assert any("broken.pdf" in note for note in shown.review["notes"]) and "2 passages of 2 documents" in shown.review["notes"][0]
+    used = data_dialog.use_data(page, shown.pending, Header())
+    corpus = page.corpora.get(str(used.chosen.corpus)).corpus
+    assert sorted(corpus.texts) == [f"Note {name}\nA cat sat on the mat of {name}." for name in "ab"] and len(corpus.places) == 2
+    stored = page.corpora.open(None, page.corpora.choices(None)[0][1])
+    assert page.corpora.get(stored).corpus.texts == corpus.texts
+
+
 def test_columns_are_combined_in_the_order_in_which_they_are_chosen(page: Page, tickets: Path) -> None:
     shown = change(page, add(page, tickets), "columns", columns=["title", "body"])
     assert shown.review is not None
