@@ -91,11 +91,10 @@ def evaluate(
         if files or suite or reference or engine is not None or task != "auto":
             raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
         ranked = "judged" if judged_only else "all"
-        return _evaluate_retrieval(named, retrieval, (part, ranked, reranker, rerank_top, overrides, corpus))
-    if part or corpus or reranker or judged_only or rerank_top != 100:
-        raise StudioError(
-            "--qrels, --corpus, --reranker, --rerank-top and --judged-only are options of --retrieval", "add --retrieval PATH"
-        )
+        return _evaluate_retrieval(named, retrieval, (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles))
+    if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100:
+        names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages and --no-titles"
+        raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
     if not files and not suite:
         raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
     if not named:

@@ -34,7 +34,7 @@ ANSWERS = ("", OPPOSITE, FORGETS, "both")
 _OPPOSED = -0.1
 # Triplets: how far below chance the whole 95 % interval must be. Hard negatives are near chance by construction.
 _BELOW = 0.1
-# General probe: minimum loss, and minimum loss at the better end of the 95 % interval.
+# General probe and retrieval: minimum loss, and minimum loss at the better end of the 95 % interval.
 _LOST, _SURELY_LOST = 0.10, 0.05
 _SHOWN, _LONGEST = 3, 160
 _SAMPLE = 1_000
@@ -93,21 +93,35 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
         before, now: scores of the base and the current model, each with ``general`` from
             :class:`~sbert_studio.training.evaluator.GeneralProbe`.
     """
-    then, found = before.get("general"), now.get("general")
-    if not then or not found or is_accepted(spec, FORGETS) or now["score"] <= before["score"]:
+    then, found = before.get("general") or {}, now.get("general") or {}
+    if is_accepted(spec, FORGETS) or now["score"] <= before["score"]:
         return None
-    lost = then["score"] - found["score"]
-    if lost <= _LOST or found["change_interval"][1] >= -_SURELY_LOST:
+    scores = {"score": f"{before['score']:.3f}", "score2": f"{now['score']:.3f}"}
+    if _has_fallen(then, found):
+        why = _(
+            "The score on the held-out rows improves ({score} → {score2}), but on everyday pairs it falls from "
+            "{score3} to {score4}: the training data contradicts the model's general knowledge of the language.",
+            **scores,
+            score3=f"{then['score']:.2f}",
+            score4=f"{found['score']:.2f}",
+        )
+    elif _has_fallen(then := then.get("retrieval") or {}, found := found.get("retrieval") or {}):
+        why = _(
+            "The score on the held-out rows improves ({score} → {score2}), but the model finds fewer of the right documents: nDCG@10 falls "
+            "from {score3} to {score4}.",
+            **scores,
+            score3=f"{then['score']:.2f}",
+            score4=f"{found['score']:.2f}",
+        )
+    else:
         return None
-    why = _(
-        "The score on the held-out rows improves ({score} → {score2}), but on everyday pairs it falls from "
-        "{score3} to {score4}: the training data contradicts the model's general knowledge of the language.",
-        score=f"{before['score']:.3f}",
-        score2=f"{now['score']:.3f}",
-        score3=f"{then['score']:.2f}",
-        score4=f"{found['score']:.2f}",
-    )
     return Question("alarm", "Is this intended?", (_continue_option(FORGETS), _STOP), why)
+
+
+def _has_fallen(then: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    if "score" not in then or "score" not in found:
+        return False
+    return bool(then["score"] - found["score"] > _LOST and found["change_interval"][1] < -_SURELY_LOST)
 
 
 _STOP = Option("no, do not continue: I will check the table", "", {})

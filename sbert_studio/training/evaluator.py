@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from ..errors import StudioError
 from ..evaluation.bootstrap import MIN_CLUSTERS, ScoredModel, paired_gain, percentile_interval, selected_model_gain
 from ..evaluation.encoding import pair_similarities
 from ..evaluation.evaluate import SCORED_KINDS, evaluate_examples, main_score, sample_reference
+from ..evaluation.ranking import RetrievalProbe
 from ..evaluation.tasks.sts import bootstrap_spearman, spearman
 from ..i18n import _, ngettext
 from ..models.base import Encoder
@@ -30,6 +31,7 @@ from ..workspace import atomic_file, write_json
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..data.retrieval import RetrievalSet
     from ..models.trainable import Trainable
     from .spec import TrainSpec
 
@@ -294,31 +296,41 @@ class _ProbeLanguage:
 
 
 class GeneralProbe:
-    """Correlation of a model on everyday pairs, in the languages that the base model supports.
+    """Correlation of a model on everyday pairs, in the languages that the base model supports, and perhaps its quality of retrieval.
 
     Attributes:
         untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the base model: mean Spearman's ρ over languages with
-            its 95 % bootstrap interval.
+            its 95 % bootstrap interval; and the scores of ``retrieval``, if it is measured.
     """
 
-    def __init__(self, parts: Sequence[_ProbeLanguage], untuned: Sequence[np.ndarray]) -> None:
-        self._parts = tuple(parts)
+    def __init__(self, parts: Sequence[_ProbeLanguage], untuned: Sequence[np.ndarray], retrieval: RetrievalProbe | None = None) -> None:
+        self._parts, self._retrieval = tuple(parts), retrieval
         self.untuned, self._resampled = self._summarize(untuned)
+        if retrieval is not None:
+            self.untuned["retrieval"] = retrieval.untuned
 
     @classmethod
-    def build(cls, encoder: Trainable) -> GeneralProbe | None:
-        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if it supports none of the languages."""
+    def build(cls, encoder: Trainable, retrieval: RetrievalSet | None = None) -> GeneralProbe | None:
+        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if it supports none of the languages.
+
+        Args:
+            retrieval: queries, documents and judgments that are not used for training, on which retrieval is evaluated as well.
+        """
         if encoder.has_untrained_scores or not PAIRS.is_file():
             return None
         found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
         scores = [spearman(scored, part.scores) for part, scored in found]
         known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
-        return cls(*zip(*known, strict=True)) if known else None
+        if not known:
+            return None
+        parts, untuned = zip(*known, strict=True)
+        return cls(parts, untuned, RetrievalProbe(retrieval, encoder) if retrieval is not None and isinstance(encoder, Encoder) else None)
 
     def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """Return the scores of another encoder, with ``change_interval``: the 95 % interval of its change (paired bootstrap)."""
         found, resampled = self._summarize([part.scored(encoder) for part in self._parts])
-        return {**found, "change_interval": percentile_interval(resampled - self._resampled)}
+        found["change_interval"] = percentile_interval(resampled - self._resampled)
+        return found if self._retrieval is None else {**found, "retrieval": self._retrieval(cast("Encoder", encoder))}
 
     def _summarize(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}

@@ -113,7 +113,7 @@ def cli(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, An
 
 
 def test_the_command_answers_as_the_contract_has_it(
-    static: str, judged: Path, home: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    static: str, tiny_model: Path, judged: Path, home: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     code, answer, _ = cli(capsys, "evaluate", static, "--retrieval", judged)
     assert (code, answer["set"], answer["queries"], answer["documents"]) == (0, "judged.csv", 25, 50)
@@ -122,6 +122,19 @@ def test_the_command_answers_as_the_contract_has_it(
     assert run(["evaluate", static, "--retrieval", str(judged)]) == 0
     words = capsys.readouterr().out
     assert all(word in words for word in ("nDCG@10", "Recall@100", "BM25", "missed document"))
+    texts = list(dict.fromkeys(sentences(12)))
+    rows = [{"_id": f"d{place}", "title": text, "text": texts[place - 1]} for place, text in enumerate(texts)]
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    (tmp_path / "set" / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "set" / "queries.jsonl").write_text("\n".join(json.dumps({"_id": row["_id"], "text": row["title"]}) for row in rows))
+    (tmp_path / "set" / "qrels" / "dev.tsv").write_text(
+        "query-id\tcorpus-id\tscore\n" + "".join(f"d{row}\td{row}\t1\n" for row in range(12))
+    )
+    folder = ["evaluate", tiny_model, "--retrieval", tmp_path / "set", "--qrels", "dev"]
+    titled, bare = (cli(capsys, *folder, *more)[1] for more in ([], ["--no-titles", "--passages"]))
+    assert titled["split"] == "dev"
+    assert titled["ndcg@10"] > bare["ndcg@10"]
+    assert [one["kind"] for one in bare["baselines"]] == ["lexical", "passages", "hybrid"]
     for arguments in (["--retrieval", judged, "--task", "sts"], ["--data", judged, "--judged-only"], ["--retrieval", tmp_path / "missing"]):
         assert cli(capsys, "evaluate", static, *arguments)[0] == 2
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_studio import cut
+from tiny_studio import cut, sentences
 
 from sbert_studio.data.examples import Examples
+from sbert_studio.data.retrieval import build_set
 from sbert_studio.data.samples import ASSETS
 from sbert_studio.data.split import has_single_target, make_folds, split_examples
 from sbert_studio.errors import StudioError
@@ -24,7 +25,7 @@ from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
 from sbert_studio.evaluation.encoding import encode_columns, similarities
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.training import evaluator
-from sbert_studio.training.alarms import check_below_chance
+from sbert_studio.training.alarms import check_below_chance, check_forgetting
 from sbert_studio.training.blend import set_strength
 from sbert_studio.training.crossval import FoldScores, pool_folds
 from sbert_studio.training.estimate import estimate_run
@@ -329,6 +330,25 @@ def test_an_untuned_model_is_asked_once(probe: Path, monkeypatch: pytest.MonkeyP
     first, again, other = (evaluator.GeneralProbe.build(encoder) for encoder in (tiny_encoder(), tiny_encoder(), tiny_encoder(seed=5)))
     assert first is not None and again is not None and first.untuned == again.untuned
     assert len(asked) == 2 and other is not None and other.untuned != first.untuned
+
+
+def test_a_loss_of_retrieval_raises_the_alarm_even_where_everyday_pairs_stay(probe: Path) -> None:
+    texts = {text: " ".join(reversed(text.split())) for text in sentences(80)}
+    data = build_set("reversed", texts, {text: text for text in texts}, [(text, text, 1.0) for text in texts])
+    watched = evaluator.GeneralProbe.build(tiny_encoder(), data)
+    assert watched is not None
+    same, collapsed = watched(tiny_encoder()), tiny_encoder()
+    assert same["retrieval"]["change_interval"] == [0.0, 0.0]
+    with torch.no_grad():
+        for parameter in collapsed.parameters():
+            parameter.zero_()
+    fallen = watched(collapsed)
+    assert fallen["retrieval"]["score"] < 0.1 < watched.untuned["retrieval"]["score"] - fallen["retrieval"]["score"]
+    before, now = {"score": 0.4, "general": watched.untuned}, {"score": 0.5, "general": {**same, "retrieval": fallen["retrieval"]}}
+    assert check_forgetting(small_spec(), before, {**now, "general": same}) is None
+    question = check_forgetting(small_spec(), before, now)
+    assert question is not None and "nDCG@10" in question.why
+    assert check_forgetting(small_spec(accept_alarm="general"), before, now) is None
 
 
 def test_the_written_pairs_are_many_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
