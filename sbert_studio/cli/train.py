@@ -148,6 +148,14 @@ def train(
         str | None,
         typer.Option(help="Prompt for every text, saved with the model; or none.", show_default="the model's, by the column's role"),
     ] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Imitate this encoder or cross-encoder, with the loss margin_mse, distill_kl, embedding_mse or gist.",
+            show_default="the teacher column of the file",
+        ),
+    ] = None,
     dev: Dev = None,
     overrides: SchemaOverrides,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Train on this file first, in a separate stage.")] = None,
@@ -172,7 +180,7 @@ def train(
         "learning_rate": lr,
         "seed": seed,
     }
-    settings |= {"folds": folds, "seeds": seeds, "prompt": prompt}
+    settings |= {"folds": folds, "seeds": seeds, "prompt": prompt, "teacher": teacher}
     settings = {key: value for key, value in settings.items() if value is not None} | parse_settings(set or ())
     request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name)
     if plan:

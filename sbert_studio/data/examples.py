@@ -17,10 +17,43 @@ from .findings import Finding, count, drop_rows_fix
 from .loading.table import Table
 from .schema.content import MISSING_LABELS, find_missing, quote_cells
 from .schema.labels import class_index, label_key
-from .schema.numbers import SCALE_TOLERANCE, numbers_of
+from .schema.numbers import SCALE_TOLERANCE, numbers_of, parse_numbers
 from .schema.roles import Kind, Roles
 
 _PARQUET_KEY = b"sbert-studio"
+_DIGEST_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherSignal:
+    """Scores or vectors of a teacher model, which losses imitate.
+
+    Attributes:
+        values: (m, w) float32, possibly memory-mapped: per row of scores, one score per candidate, positive first, or one margin per
+            negative; or the vectors of distinct texts.
+        rows: (c, n) int64, the row of ``values`` of each example, for each text column with vectors; c = 1 for scores.
+    """
+
+    values: np.ndarray
+    rows: np.ndarray
+
+    def take(self, places: np.ndarray) -> TeacherSignal:
+        """Return the signal of the examples at these places."""
+        return replace(self, rows=self.rows[:, places])
+
+    def at(self, places: np.ndarray) -> np.ndarray:
+        """Return the scores (b, w), or the vectors (b, w) of one column or (b, c, w) of several, of the examples at these places."""
+        found = np.asarray(self.values[self.rows[:, places]], np.float32)
+        return found[0] if len(found) == 1 else np.ascontiguousarray(found.swapaxes(0, 1))
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits that identify the values of every example, in order."""
+        state = hashlib.sha256()
+        for start in range(0, self.rows.shape[1], _DIGEST_ROWS):
+            found = self.at(np.arange(start, min(start + _DIGEST_ROWS, self.rows.shape[1])))
+            state.update(repr(found.shape).encode() + found.tobytes())
+        return state.hexdigest()[:32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +68,7 @@ class Examples:
         labels: the class names by class id.
         groups: n group names; empty without groups.
         ordered: True if a larger class id means more similar; meaningless without classes.
+        teacher: a teacher's scores or vectors; ``None`` without.
     """
 
     kind: Kind
@@ -44,6 +78,7 @@ class Examples:
     labels: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     ordered: bool = True
+    teacher: TeacherSignal | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -58,14 +93,17 @@ class Examples:
             targets=None if self.targets is None else self.targets[places],
             lines=self.lines[places],
             groups=tuple(self.groups[index] for index in order) if self.groups else (),
+            teacher=None if self.teacher is None else self.teacher.take(places),
         )
 
     @property
     def digest(self) -> str:
-        """32 hex digits that identify kind, texts, targets and labels, in order."""
+        """32 hex digits that identify kind, texts, targets, labels and the teacher's values, in order."""
         state = hashlib.sha256("\0".join([self.kind, *map(digest_texts, self.texts), *self.labels]).encode("utf-8", "replace"))
         if self.targets is not None:
             state.update(np.ascontiguousarray(self.targets).tobytes())
+        if self.teacher is not None:
+            state.update(self.teacher.digest.encode())
         return state.hexdigest()[:32]
 
 
@@ -110,6 +148,8 @@ class _Builder:
             )
         groups = tuple(table.column(roles.group)) if roles.group else ()
         examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
+        if roles.teacher is not None:
+            examples = self._with_teacher(examples, table.column(roles.teacher))
         return (examples if self._usable.all() else examples.take(np.flatnonzero(self._usable))), tuple(self._findings)
 
     def _skip(self, bad: np.ndarray, describe: Callable[[str], str], why: str) -> None:
@@ -213,6 +253,21 @@ class _Builder:
         )
         return ((scores - low) / (high - low)).astype(np.float32)
 
+    def _with_teacher(self, examples: Examples, cells: list[str]) -> Examples:
+        """Add the numbers of a teacher's column: a margin, or a JSON list of scores, margins or components per row."""
+        found = [parse_numbers(cell) for cell in cells]
+        usable = [len(one) for place, one in enumerate(found) if self._usable[place] and one]
+        width = max(set(usable), key=usable.count) if usable else 0
+        bad = np.array([len(one) != width for one in found], dtype=bool)
+        shown, column = _first_cells(cells, bad & self._usable), repr(self._roles.teacher)
+        self._skip(
+            bad,
+            lambda rows: _("{rows} without {n} numbers of the teacher in {column}, skipped", rows=rows, n=width, column=column),
+            _("not {n} numbers of the teacher, such as {shown}", n=width, shown=shown),
+        )
+        values = np.array([[0.0] * width if is_bad else one for one, is_bad in zip(found, bad, strict=True)], np.float32)
+        return replace(examples, teacher=TeacherSignal(values.reshape(len(found), width), np.arange(len(found))[None]))
+
 
 def _repeat_first_negative(table: Table, columns: list[list[str]]) -> Iterator[Finding]:
     places = set()
@@ -232,7 +287,7 @@ def _first_cells(cells: Sequence[str], bad: np.ndarray) -> str:
 
 
 def write_examples(examples: Examples, path: Path) -> None:
-    """Write examples to a Parquet file atomically: one column per text, ``target``, ``line`` and ``group``; the rest as metadata."""
+    """Write examples to a Parquet file atomically: texts, targets, lines, groups and teacher as columns, the rest in metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -242,6 +297,9 @@ def write_examples(examples: Examples, path: Path) -> None:
         columns["target"] = pa.array(examples.targets)
     if examples.groups:
         columns["group"] = pa.array(examples.groups, pa.large_string())
+    if examples.teacher is not None:
+        given = examples.teacher.at(np.arange(len(examples)))
+        columns["teacher"] = pa.FixedSizeListArray.from_arrays(pa.array(given.ravel()), given.shape[1])
     metadata = {"kind": examples.kind, "labels": list(examples.labels), "ordered": examples.ordered, "digest": examples.digest}
     table = pa.table(columns).replace_schema_metadata({_PARQUET_KEY: json.dumps(metadata).encode()})
     with atomic_file(path) as part:
@@ -265,6 +323,10 @@ def read_examples(path: Path) -> Examples:
         targets = None
         if "target" in table.column_names:
             targets = table["target"].to_numpy().astype(np.float32 if metadata["kind"] == "scored_pairs" else np.int64)
+        teacher = None
+        if "teacher" in table.column_names:
+            given = np.asarray(table["teacher"].combine_chunks().flatten(), np.float32).reshape(len(table), -1)
+            teacher = TeacherSignal(given, np.arange(len(table))[None])
         examples = Examples(
             metadata["kind"],
             tuple(tuple(table[name].to_pylist()) for name in names),
@@ -273,6 +335,7 @@ def read_examples(path: Path) -> Examples:
             tuple(metadata["labels"]),
             tuple(table["group"].to_pylist()) if "group" in table.column_names else (),
             bool(metadata["ordered"]),
+            teacher,
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise damaged from error

@@ -10,7 +10,10 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import StudioError
+from ..i18n import _
 from ..registry import Registry, parse_params
+from .adaptive_layer import AdaptiveLayerLoss
 from .base import LOSSES, Loss, losses_for
 from .cached import cached_backward
 from .cross_encoder import CROSS_ENCODER_LOSSES, build_cross_encoder_loss
@@ -18,8 +21,8 @@ from .matryoshka import MatryoshkaLoss
 from .poly_encoder import POLY_ENCODER_LOSSES, build_poly_encoder_loss
 
 __all__ = [
-    "CROSS_ENCODER_LOSSES", "LOSSES", "LOSSES_BY_ARCHITECTURE", "POLY_ENCODER_LOSSES", "Loss", "MatryoshkaLoss", "build_cross_encoder_loss",
-    "build_loss", "build_poly_encoder_loss", "cached_backward", "loss_title", "losses_for", "losses_of",
+    "CROSS_ENCODER_LOSSES", "LOSSES", "LOSSES_BY_ARCHITECTURE", "POLY_ENCODER_LOSSES", "AdaptiveLayerLoss", "Loss", "MatryoshkaLoss",
+    "build_cross_encoder_loss", "build_loss", "build_poly_encoder_loss", "cached_backward", "loss_title", "losses_for", "losses_of",
 ]  # fmt: skip
 
 LOSSES_BY_ARCHITECTURE: Mapping[str, Registry[Loss]] = {"siamese": LOSSES, "cross": CROSS_ENCODER_LOSSES, "poly": POLY_ENCODER_LOSSES}
@@ -33,8 +36,12 @@ def losses_of(architecture: str) -> Registry[Loss]:
     return LOSSES_BY_ARCHITECTURE[architecture]
 
 
-def build_loss(name: str, values: Mapping[str, Any], *, dim: int, labels: int = 0, matryoshka_dims: Sequence[int] = ()) -> Loss:
-    """Build the registered loss ``name`` with ``values`` for its ``Params``; with ``matryoshka_dims``, wrapped in :class:`MatryoshkaLoss`.
+def build_loss(
+    name: str, values: Mapping[str, Any], *, dim: int, labels: int = 0, matryoshka_dims: Sequence[int] = (), layers: int = 0
+) -> Loss:
+    """Build the registered loss ``name`` with ``values`` for its ``Params``.
+
+    With ``matryoshka_dims``, it is wrapped in :class:`MatryoshkaLoss`; with ``layers``, in :class:`AdaptiveLayerLoss`.
 
     Raises:
         StudioError: the name or a setting is unknown, a value is out of bounds, ``softmax`` has fewer than two labels, or a width exceeds
@@ -42,9 +49,11 @@ def build_loss(name: str, values: Mapping[str, Any], *, dim: int, labels: int = 
     """
     chosen = LOSSES[name]
     params = parse_params(chosen.Params, values)
-    if not matryoshka_dims:
-        return chosen(params, dim, labels)
-    return MatryoshkaLoss(lambda width: chosen(params, width, labels), dim, matryoshka_dims)
+    if chosen.reconstructs and (matryoshka_dims or layers):
+        raise StudioError(_("{title} trains one vector per text", title=chosen.title), "omit matryoshka and adaptive_layers")
+    plain = chosen(params, dim, labels) if not matryoshka_dims else None
+    found = plain or MatryoshkaLoss(lambda width: chosen(params, width, labels), dim, matryoshka_dims)
+    return AdaptiveLayerLoss(found, layers) if layers else found
 
 
 def loss_title(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from ..data.schema.roles import Kind
 from ..errors import StudioError
 from ..i18n import _
 from ..registry import Registry
+
+if TYPE_CHECKING:
+    from ..models.trainable import Trainable
 
 LOSSES: Registry[Loss] = Registry("loss")
 
@@ -132,6 +135,9 @@ class Loss(nn.Module, ABC):
         whole_batch: the loss is not a mean over rows, so micro-batches need ``cached_backward`` instead of gradient accumulation.
         ranks: the scores of a batch's rows are ranked against each other.
         needs_targets: each row needs a score or a class.
+        teacher: ``scores`` or ``vectors`` if the targets are those of a teacher model, else empty.
+        reconstructs: the targets are the token ids of the texts.
+        truncates_targets: with Matryoshka learning, the targets are vectors that are truncated like the embeddings.
         known_positives: positives over all training rows, used to mask false negatives; ``None`` until :meth:`set_known_positives`.
         Params: the settings, a frozen dataclass.
     """
@@ -147,6 +153,9 @@ class Loss(nn.Module, ABC):
     whole_batch: bool = False
     ranks: bool = False
     needs_targets: bool = True
+    teacher: Literal["", "scores", "vectors"] = ""
+    reconstructs: bool = False
+    truncates_targets: bool = False
 
     @dataclass(frozen=True)
     class Params:
@@ -165,6 +174,24 @@ class Loss(nn.Module, ABC):
         """Mask these pairs as false negatives; the ids passed to ``forward`` are those of ``relation``."""
         self.known_positives = relation
 
+    def encoded_columns(self, columns: int) -> int:
+        """Return the number of leading text columns, of ``columns``, whose vectors by the teacher are the targets."""
+        return columns
+
+    def prepare_teacher(self, values: np.ndarray) -> None:
+        """Adapt to the teacher's scores or vectors (m, d) of the training rows, before the first step."""
+
+    def align_teacher(self, targets: Tensor) -> Tensor:
+        """Return the teacher's vectors (…, d) with the width of the embeddings."""
+        return targets
+
+    def share_weights(self, encoder: Trainable) -> None:
+        """Take over parameters of the encoder, which the optimizer counts as the encoder's."""
+
+    def corrupt(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the encoder's inputs of a batch with noise."""
+        return inputs
+
     @property
     def initializes_head(self) -> bool:
         """True if :meth:`initialize_head` should be called before training."""
@@ -181,9 +208,11 @@ class Loss(nn.Module, ABC):
 
         Args:
             columns: a (b, dim) tensor per text column; with two ``views``, the passes of a column are consecutive.
-            targets: (b,) scores in [0, 1] (floating point) or class ids (integer), or ``None``.
+            targets: (b,) scores in [0, 1] (floating point) or class ids (integer), those of the :attr:`teacher`, or ``None``.
             ids: (b,) int64 text ids per column, equal for equal texts in every process; used by in-batch losses only.
         """
+        if self.teacher and targets is None:
+            raise missing_teacher(self.title)
         if self.needs_targets and targets is None:
             raise StudioError(_("{title} needs a score or a label for each row", title=self.title), "choose the column that contains it")
         columns = [to_full_precision(column) for column in columns]
@@ -210,6 +239,14 @@ class Loss(nn.Module, ABC):
         """Convert targets to similarities in [0, 1] in the dtype of ``like``; class ids are evenly spaced in order (0, 1, 2 → 0, ½, 1)."""
         assert targets is not None
         return targets.to(like.dtype) if targets.is_floating_point() else targets.to(like.dtype) / max(self.labels - 1, 1)
+
+
+def missing_teacher(title: str) -> StudioError:
+    """Return the error that a loss has no teacher to imitate."""
+    return StudioError(
+        _("{title} needs a teacher: there are no scores or vectors to imitate", title=title),
+        "choose a teacher model (--teacher MODEL), or a file with a column of a teacher's scores or vectors",
+    )
 
 
 def to_full_precision(embeddings: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,11 +12,12 @@ from ..errors import StudioError
 from ..i18n import _
 from .base import KnownPositives, Loss
 
-# Attributes of the wrapped loss that also apply to this one.
-_SHARED = (
+SHARED_ATTRIBUTES = (
     *("name", "title", "summary", "kinds", "views", "in_batch"),
-    *("classes_in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"),
+    *("classes_in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels", "teacher"),
+    *("encoded_columns", "prepare_teacher", "reconstructs", "share_weights", "corrupt"),
 )
+"""Attributes of a wrapped loss that also apply to the loss around it."""
 
 
 class MatryoshkaLoss(Loss):
@@ -52,7 +54,7 @@ class MatryoshkaLoss(Loss):
         self.weights = dict(sorted(chosen.items(), reverse=True))
         self.parts = nn.ModuleList(factory(width) for width in self.weights)
         inner = self.parts[0]
-        for attribute in _SHARED:
+        for attribute in SHARED_ATTRIBUTES:
             setattr(self, attribute, getattr(inner, attribute))
 
     def set_known_positives(self, relation: KnownPositives) -> None:
@@ -69,10 +71,13 @@ class MatryoshkaLoss(Loss):
             part.initialize_head([truncate(column, width) for column in columns], targets)  # type: ignore[operator]
 
     def compute(self, columns: Sequence[Tensor], targets: Tensor | None, ids: Sequence[Tensor] | None) -> Tensor:
-        losses = [
-            weight * part.compute([truncate(column, width) for column in columns], targets, ids)  # type: ignore[operator]
-            for (width, weight), part in zip(self.weights.items(), self.parts, strict=True)
-        ]
+        inner: Any = self.parts[0]
+        if inner.truncates_targets and targets is not None:
+            targets = inner.align_teacher(targets.to(columns[0].dtype))
+        losses = []
+        for (width, weight), part in zip(self.weights.items(), self.parts, strict=True):
+            wanted = truncate(targets, width) if inner.truncates_targets and targets is not None else targets
+            losses.append(weight * part.compute([truncate(column, width) for column in columns], wanted, ids))  # type: ignore[operator]
         return torch.stack(losses).sum()
 
 

@@ -26,7 +26,7 @@ from .io.digests import write_digests
 from .lora import LoraSettings, add_lora, is_adapted, write_adapter
 
 if TYPE_CHECKING:
-    from ..data.examples import Examples
+    from ..data.examples import Examples, TeacherSignal
     from .cross_encoder import CrossEncoder
     from .prompts import Role
     from .sentence_encoder import SentenceEncoder
@@ -148,6 +148,14 @@ class Trainable(nn.Module, ABC):
         """Add a new recurrent network over the word vectors."""
         raise StudioError("this model has no word vectors for a recurrent network", "choose one, such as glove-6B-50d")
 
+    def keep_layers(self, count: int) -> None:
+        """Remove all but the first ``count`` layers of the backbone."""
+        raise StudioError("this model has no layers to remove", "omit layers")
+
+    def output_layers(self) -> int:
+        """Return the vectors after each layer in training mode, first the embeddings: (layers · b, dim); return the number of layers."""
+        raise StudioError("this model has no layers", "omit adaptive_layers")
+
     def train_word_embeddings(self) -> None:
         """Also train the word vectors; a transformer's are always trained."""
         raise StudioError("this model has no word vectors", "omit learn_words")
@@ -234,6 +242,9 @@ class TrainingRows(Protocol):
     def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
         """Return the (b,) targets of ``rows``."""
 
+    def teacher_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        """Return the teacher's scores (b, w), or vectors (b, d) or (b, columns, d), for ``rows``; ``None`` without a teacher."""
+
 
 @dataclass(frozen=True)
 class _ExampleRows:
@@ -251,6 +262,9 @@ class _ExampleRows:
     def targets_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
         return None if self.targets is None else to_device(self.targets[torch.from_numpy(rows)].numpy(), device)
 
+    def teacher_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        return None
+
 
 @dataclass(frozen=True)
 class TextRows(_ExampleRows):
@@ -262,11 +276,13 @@ class TextRows(_ExampleRows):
     Attributes:
         places: (columns, n) int64, each text's row of ``tokens`` if columns have different prompts; ``None`` if it equals the id.
         skips: (rows of ``tokens``,) int64, number of leading prompt tokens that are not pooled; ``None`` for the encoder's own.
+        teacher: a teacher's scores or vectors.
     """
 
     tokens: TokenRows
     places: np.ndarray | None = None
     skips: np.ndarray | None = None
+    teacher: TeacherSignal | None = None
 
     @classmethod
     def read(cls, examples: Examples, encoder: SentenceEncoder, roles: Sequence[Role]) -> TextRows:
@@ -301,13 +317,16 @@ class TextRows(_ExampleRows):
             start += len(texts)
         pad, tokens = readers[0][0].tokens.pad, TokenRows.concatenate(parts)
         if not is_mixed and readers[0][0] is encoder:
-            return cls(ids, _targets(examples), pad, tokens)
+            return cls(ids, _targets(examples), pad, tokens, teacher=examples.teacher)
         skipped = np.concatenate(skips) if readers[0][0].pooling.skips_prompt else None
-        return cls(ids, _targets(examples), pad, tokens, places, skipped)
+        return cls(ids, _targets(examples), pad, tokens, places, skipped, examples.teacher)
 
     @property
     def lengths(self) -> np.ndarray:
         return np.asarray(self.tokens.lengths[self.ids if self.places is None else self.places].max(axis=0))
+
+    def teacher_of(self, rows: np.ndarray, device: torch.device) -> Tensor | None:
+        return None if self.teacher is None else to_device(self.teacher.at(rows), device)
 
     def inputs(self, rows: np.ndarray, views: int, device: torch.device) -> dict[str, Tensor]:
         places = np.repeat((self.ids if self.places is None else self.places)[:, rows], views, axis=0).ravel()

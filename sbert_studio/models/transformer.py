@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..data.samples import sample_lines
+from ..errors import StudioError
+from ..i18n import _
 from ..workspace import write_json
 from .inference.batching import TokenRows, TransformerTokens, cap_length, ensure_padding_token, prompt_length
 from .inference.bert import InferenceBackbone, remap_weights
@@ -44,6 +46,7 @@ class TransformerEncoder(SentenceEncoder):
     kind = "transformer"
     parallel_batches = True
     takes_prompts = True
+    _outputs_layers = False
     tokens: TransformerTokens
 
     def __init__(
@@ -78,6 +81,35 @@ class TransformerEncoder(SentenceEncoder):
             self.pooling = Pooling(self.pooling.mode, prompt_length(self.tokens))
             self.pooling.skips_prompt = True
 
+    def keep_layers(self, count: int) -> None:
+        config, layers = self.backbone.config.get_text_config(), self._layers()
+        if count > len(layers):
+            raise StudioError(
+                _("the model has {layers} layers, not {count}", layers=len(layers), count=count), "choose fewer layers, or 0 to keep all"
+            )
+        if isinstance(types := getattr(config, "layer_types", None), list):
+            config.layer_types = types[:count]
+        del layers[count:]
+        setattr(config, config.attribute_map.get("num_hidden_layers", "num_hidden_layers"), count)
+
+    def output_layers(self) -> int:
+        self._outputs_layers = True
+        return len(self._layers()) + 1
+
+    def _layers(self) -> nn.ModuleList:
+        count = self.backbone.config.get_text_config().num_hidden_layers
+        found = (module for module in self.backbone.modules() if isinstance(module, nn.ModuleList) and len(module) == count)
+        if (layers := next(found, None)) is None:
+            raise StudioError(_("the layers of {name} cannot be separated", name=self.architecture), "omit layers and adaptive_layers")
+        return layers
+
+    def forward(self, batch: dict[str, Tensor]) -> Tensor:
+        if not (self._outputs_layers and self.training):
+            return super().forward(batch)
+        states = self._run(batch, output_hidden_states=True).hidden_states
+        mask, skip = batch.get("attention_mask"), batch.get("skip")
+        return torch.cat([self.postprocess(self.pooling(layer, mask, skip)) for layer in states])
+
     def convert_precision(self, precision: str) -> None:
         if precision == "float32" and isinstance(self.backbone, InferenceBackbone):
             remap_weights(self.backbone)
@@ -111,14 +143,17 @@ class TransformerEncoder(SentenceEncoder):
             return self.forward_varlen(*varlen_batch(tokens, np.arange(len(tokens)), self.device))
 
     def token_vectors(self, batch: dict[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+        return self._run(batch).last_hidden_state, batch.get("attention_mask")
+
+    def _run(self, batch: dict[str, Tensor], **options: Any) -> Any:
         mask = batch.get("attention_mask")
-        inputs: dict[str, Any] = {"input_ids": batch["input_ids"], "attention_mask": mask}
+        inputs: dict[str, Any] = {"input_ids": batch["input_ids"], "attention_mask": mask, **options}
         if mask is not None and "position_ids" in self._arguments and not self._own_positions:
             # Positions count real tokens only, so that padding on the left has no effect.
             inputs["position_ids"] = (mask.cumsum(dim=1) - 1).clamp(min=0)
         if "use_cache" in self._arguments:
             inputs["use_cache"] = False
-        return self.backbone(**inputs).last_hidden_state, mask
+        return self.backbone(**inputs)
 
     def fingerprint_parts(self) -> Iterator[bytes]:
         return transformer_identity(self.backbone, self.tokenizer)

@@ -228,28 +228,45 @@ def _message(error: Exception) -> str:
 
 def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], emit: Callable[[Event], None]) -> TrainingOutcome:
     """Train the run in ``folder``, from its last checkpoint if any."""
+    from ..models.base import EncodingStoppedError
     from ..training.prepare import create_model
-    from ..training.trainer import RunNotes
+    from ..training.spec import TrainSpec
+    from ..training.trainer import RunNotes, TrainingOutcome
     from ..training.trials import run_trials
+    from .teacher import TEACHER, add_teacher
 
     files = RunFiles(folder)
     examples, dev = files.examples()
+    spec, first = files.spec(), files.first()
+    try:
+        examples = add_teacher(examples, spec, catalog, folder / TEACHER, emit, should_stop)
+        if first is not None:
+            stage = TrainSpec.from_json(spec.first).replace(model=spec.model)
+            first = add_teacher(first, stage, catalog, folder / f"first_{TEACHER}", emit, should_stop)
+    except EncodingStoppedError:
+        stopped = TrainingOutcome("stopped", folder / "model", None, {}, {})
+        emit(stopped.event())
+        return stopped
     with_options = partial(add_alarm_options, roles=files.roles(), is_dev_file="dev" in files.source())
 
     def emit_with_options(event: Event) -> None:
         emit(replace(event, question=with_options(event.question)) if isinstance(event, Asks) else event)
 
     outcome = run_trials(
-        files.spec(),
+        spec,
         examples,
         emit_with_options,
         should_stop,
         load=partial(create_model, catalog),
         folder=folder,
         dev=dev,
-        first=files.first(),
+        first=first,
         notes=RunNotes(tuple(files.reasons()), files.pins()),
     )
+    if outcome.status == "finished":
+        for values in folder.glob(f"*{TEACHER}"):
+            with contextlib.suppress(OSError):
+                values.unlink()
     return replace(outcome, question=with_options(outcome.question))
 
 

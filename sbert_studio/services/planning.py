@@ -103,19 +103,25 @@ class TrainingPlanner(Service):
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
         """Estimate time and memory of a run from a few seconds of trial steps; no model is kept."""
+        from ..runs.teacher import try_teacher
         from ..training.estimate import estimate_run
         from ..training.prepare import create_model
         from ..training.spec import TrainSpec
 
         plan = self.require_trainable(plan)
-        dev = plan.dev_examples
+
+        def estimate(spec: TrainSpec, examples: Examples, dev: Examples | None = None) -> Estimate:
+            examples, seconds = try_teacher(examples, spec, self.catalog)
+            found = estimate_run(spec, examples, encoder=create_model(self.catalog, spec, examples), dev=dev)
+            return replace(found, seconds=found.seconds + seconds)
 
         def run() -> Estimate:
-            found = estimate_run(plan.spec, plan.examples, encoder=create_model(self.catalog, plan.spec, plan.examples), dev=dev)
+            found = estimate(plan.spec, plan.examples, plan.dev_examples)
             if plan.first is None:
                 return found
-            stage, earlier = TrainSpec.from_json(plan.spec.first).replace(model=plan.spec.model, dev_fraction=0), plan.first.examples
-            return estimate_run(stage, earlier, encoder=create_model(self.catalog, stage, earlier)) + found
+            return (
+                estimate(TrainSpec.from_json(plan.spec.first).replace(model=plan.spec.model, dev_fraction=0), plan.first.examples) + found
+            )
 
         return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts, plan.splits)
 

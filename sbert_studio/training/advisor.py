@@ -14,7 +14,7 @@ from ..losses import LOSSES, loss_title, losses_of
 from ..registry import fields_of
 from ..settings import DEFAULT_MODEL, MULTILINGUAL_HUB_ID
 from .samplers import MIN_CLASS_BATCH, require_two_classes
-from .spec import DEFAULT_EPOCHS, SMALL, TrainSpec, default_loss, require_learnable
+from .spec import DEFAULT_EPOCHS, SMALL, TrainSpec, default_loss, require_learnable, require_teacher
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
@@ -74,6 +74,7 @@ def advise(
                 _("known: {listed}", listed=listed),
             )
     require_learnable(spec, examples.kind)
+    require_teacher(spec, examples)
     if losses_of(spec.architecture)[spec.loss].classes_in_batch:
         require_two_classes(spec.batch_size)
     if own:
@@ -144,7 +145,8 @@ class _Advisor:
     def _loss(self) -> None:
         if self.architecture == "cross":
             self.reasons.append("Architecture cross: encodes both texts jointly. Slower and more accurate; for re-ranking, not for search.")
-        name = default_loss(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered, self.architecture)
+        teacher = str(self.chosen.get("teacher") or "")
+        name = default_loss(self.examples.kind, self.examples.labels, self.rows, self.examples.ordered, self.architecture, teacher)
         if self.architecture == "poly":
             self.reasons.append(
                 "Architecture poly: compares several vectors of the query with one cached vector of each candidate. "
@@ -165,6 +167,9 @@ class _Advisor:
             "supcon+prototypes": _(
                 "texts in the same category (of {labels}) should be close together, and far from the others", labels=labels
             ),
+            "margin_mse": _("the teacher {teacher} says by how much each positive should lead its negatives", teacher=teacher),
+            "gist": _("each text should find its own match; {teacher} leaves out candidates that may match too", teacher=teacher),
+            "embedding_mse": _("each text should get the vector that {teacher} gives it", teacher=teacher),
             "simcse": "there are only sentences: each should match itself under a different dropout mask",
             "mse": (
                 _("the scores are fitted through a sigmoid") if self.chosen.get("head") == "mlp" else _("the scores are fitted directly")
@@ -230,8 +235,8 @@ class _Advisor:
             why = "with few rows seen only a few times, a high rate learns the most, and blending preserves what the model knew"
         elif self.rows <= SMALL:
             rate, why = 2e-5, "with few rows, a low rate preserves what the model knows"
-        elif self.values["loss"] == "simcse":
-            rate, why = 3e-5, "the rate of the SimCSE paper"
+        elif self.values["loss"] in ("simcse", "tsdae"):
+            rate, why = 3e-5, "the rate of the SimCSE and TSDAE papers"
         elif small and self._soups:
             rate, why = 1e-4, "the mean of several runs gains most if each of them has trained slightly too fast"
         elif small:

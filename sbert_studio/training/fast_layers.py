@@ -292,6 +292,8 @@ def pack_batches(backbone: nn.Module) -> Callable[[], None]:
     def after(module: Any, arguments: tuple[Any, ...], options: dict[str, Any], output: Any) -> Any:
         if "packing" in options:
             output.last_hidden_state = options["packing"].unpack(output.last_hidden_state[0])
+            if getattr(output, "hidden_states", None) is not None:
+                output.hidden_states = tuple(options["packing"].unpack(states[0]) for states in output.hidden_states)
             if getattr(output, "pooler_output", None) is not None:  # it pooled the first token of the whole batch
                 output.pooler_output = module.pooler(output.last_hidden_state)
         return output

@@ -18,7 +18,7 @@ from ..models.lora import LoraSettings
 from ..models.prompts import column_roles, override_prompts
 from ..models.trainable import Trainable
 from .fast_layers import speed_up_backbone
-from .spec import TrainSpec, require_learnable, resolve_loss
+from .spec import TrainSpec, require_learnable, require_teacher, resolve_loss
 from .steps import Processes
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         StudioError: the loss does not support this kind of examples, or a setting does not fit the model.
     """
     require_learnable(spec, examples.kind)
+    require_teacher(spec, examples)
     apply_architecture(spec, encoder, earlier)
     if spec.dropout >= 0:
         _set_dropout(encoder.adaptable, spec.dropout)
@@ -111,6 +112,8 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         # After the adapter: otherwise, peft would require gradients for the frozen embeddings, which only reentrant checkpoints need.
         encoder.adaptable.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     loss_fn = _build_loss(spec, encoder, examples)
+    if loss_fn.teacher and examples.teacher is not None:
+        loss_fn.prepare_teacher(examples.teacher.values)
     if not any(item.requires_grad for item in (*encoder.parameters(), *loss_fn.parameters())):
         raise StudioError(
             "this model has no trainable weights: its word table is frozen",
@@ -118,12 +121,13 @@ def prepare(spec: TrainSpec, encoder: Trainable, examples: Examples, processes: 
         )
     if encoder.device.type == "cpu" and processes.count == 1:
         speed_up_backbone(encoder.adaptable)
+    loss_fn.share_weights(encoder)
     encoder.train()
     return loss_fn.to(encoder.device).train()
 
 
 def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec | None = None) -> None:
-    """Apply length, recurrent layers, pooling and projection of ``spec`` to the encoder.
+    """Apply the number of layers, length, recurrent layers, pooling and projection of ``spec`` to the encoder.
 
     Args:
         earlier: spec of the stage that produced the encoder; settings equal in both are already applied and trained.
@@ -132,6 +136,8 @@ def apply_architecture(spec: TrainSpec, encoder: Trainable, earlier: TrainSpec |
     def new(names: Sequence[str]) -> bool:
         return earlier is None or any(getattr(spec, name) != getattr(earlier, name) for name in names)
 
+    if spec.layers and new(("layers",)):
+        encoder.keep_layers(spec.layers)
     if spec.max_length:
         encoder.set_max_length(spec.max_length)
     if spec.recurrent and new(_NETWORK):
@@ -153,7 +159,10 @@ def add_adapter(spec: TrainSpec, encoder: Trainable) -> None:
 def _build_loss(spec: TrainSpec, encoder: Trainable, examples: Examples) -> Loss:
     labels = len(examples.labels)
     if spec.architecture == "siamese":
-        return build_loss(spec.loss, spec.loss_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths)
+        layers = encoder.output_layers() if spec.adaptive_layers else 0
+        return build_loss(spec.loss, spec.loss_params, dim=encoder.dim, labels=labels, matryoshka_dims=spec.widths, layers=layers)
+    if spec.adaptive_layers:
+        raise StudioError("only the vectors of a siamese encoder can be trained after each layer", "omit adaptive_layers")
     if spec.widths:
         is_cross = spec.architecture == "cross"
         reason = "a cross-encoder has no vectors to shorten" if is_cross else "a poly-encoder compares its vectors in full"

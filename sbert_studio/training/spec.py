@@ -11,7 +11,8 @@ from pydantic import Field as pydantic_field
 
 from ..errors import StudioError
 from ..i18n import _
-from ..losses import losses_of
+from ..losses import LOSSES, losses_of
+from ..losses.base import missing_teacher
 from ..registry import Field
 from ..settings import DEFAULT_MODEL
 from .events import rename_settings
@@ -26,7 +27,7 @@ DEFAULT_EPOCHS = 4.0
 """Passes over a few thousand rows; the advisor increases or reduces it for other numbers of rows and kinds of examples."""
 SHAPE = (
     *("architecture", "head", "recurrent", "hidden", "bidirectional", "learn_words", "pooling", "projection", "activation", "codes"),
-    "prompt",
+    *("prompt", "layers"),
 )
 """Settings of the model's architecture; they also apply to the first stage of a run."""
 _FREE = ("loss_params", "first")
@@ -119,7 +120,16 @@ class TrainSpec(BaseModel):
     hidden: int = setting(256, "Width of that network's state.", min=1, max=8192, step=1)
     bidirectional: bool = setting(False, "Add a second network that reads the text backward.")
     learn_words: bool = setting(False, "Also train the word vectors; off freezes them.")
+    teacher: str = setting(
+        "",
+        "Model that the losses margin_mse, distill_kl, embedding_mse and gist imitate: an encoder or, for scores, a cross-encoder; "
+        "empty: the teacher column of the file.",
+    )
     matryoshka: str = setting("", "Smaller embedding sizes to train as well, such as 256,128,64; empty: the full size only.")
+    adaptive_layers: bool = setting(
+        False, "Also train the vectors after every earlier layer, so that the model can be cut to its first layers."
+    )
+    layers: int = setting(0, "Keep only the first layers of the model; 0 keeps all.", min=0, max=1000, step=1)
     dropout: float = setting(-1.0, "Dropout of the backbone during training; -1 keeps the model's own.", min=-1, max=0.95, step=0.01)
     gradient_checkpointing: bool = setting(False, "Recompute activations instead of storing them: slower, but needs less memory.")
     dev_fraction: float = setting(0.1, "Share of rows held out for evaluation if there is no held-out file.", min=0, max=0.9, step=0.01)
@@ -214,8 +224,15 @@ def _parse_widths(matryoshka: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, ordered: bool = True, architecture: str = "siamese") -> str:
-    """Return the default loss, given a kind of examples, their class names, number and order, and an architecture.
+def default_loss(
+    kind: Kind,
+    labels: Sequence[str] = (),
+    rows: int = SMALL + 1,
+    ordered: bool = True,
+    architecture: str = "siamese",
+    teacher: str = "",
+) -> str:
+    """Return the default loss, given a kind of examples, their class names, number and order, an architecture and a teacher.
 
     Raises:
         StudioError: the architecture does not support such examples.
@@ -228,6 +245,8 @@ def default_loss(kind: Kind, labels: Sequence[str] = (), rows: int = SMALL + 1, 
         "labelled_texts": "supcon+prototypes",
         "sentences": "simcse",
     }[kind]
+    if teacher:
+        name = {"triplets": "margin_mse", "positive_pairs": "gist", "sentences": "embedding_mse"}.get(kind, name)
     if architecture == "cross":
         binary = "binary_cross_entropy" if len(labels) == 2 and ordered else "cross_entropy"
         name = {"scored_pairs": "mse", "labelled_pairs": binary}.get(kind, "")
@@ -275,6 +294,23 @@ def require_learnable(spec: TrainSpec, kind: Kind) -> None:
         )
 
 
+def require_teacher(spec: TrainSpec, examples: Examples) -> None:
+    """Check that a loss that imitates a teacher has one, and that a teacher is used.
+
+    Raises:
+        StudioError: there is no teacher, or one that the loss does not use.
+    """
+    loss = losses_of(spec.architecture)[spec.loss]
+    if loss.teacher and not spec.teacher and examples.teacher is None:
+        raise missing_teacher(loss.title)
+    if spec.teacher and not loss.teacher:
+        fitting = ", ".join(name for name in LOSSES if LOSSES[name].teacher and examples.kind in LOSSES[name].kinds)
+        raise StudioError(
+            _("the loss {loss} does not imitate a teacher", loss=spec.loss),
+            _("omit the teacher, or choose one of {fitting}", fitting=fitting) if fitting else _("omit the teacher"),
+        )
+
+
 def resolve_loss(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """Return ``spec`` with ``auto`` replaced by the default loss.
 
@@ -283,4 +319,5 @@ def resolve_loss(spec: TrainSpec, examples: Examples) -> TrainSpec:
     """
     if spec.loss != "auto":
         return spec
-    return spec.replace(loss=default_loss(examples.kind, examples.labels, len(examples), examples.ordered, spec.architecture))
+    rows = len(examples)
+    return spec.replace(loss=default_loss(examples.kind, examples.labels, rows, examples.ordered, spec.architecture, spec.teacher))

@@ -16,6 +16,7 @@ from ..errors import StudioError, is_out_of_memory
 from ..i18n import _
 from ..losses.base import Loss
 from ..losses.cached import cached_backward
+from ..losses.tsdae import IGNORED
 from ..models.trainable import Trainable, TrainingRows
 from ..settings import is_launched_alone
 from .checkpoints import Checkpoints
@@ -126,7 +127,8 @@ class TrainingParts:
             {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
             for module in (self.encoder, self.loss_fn)
         )
-        return encoder, loss_fn
+        shared = {id(parameter) for parameter in self.encoder.parameters()}
+        return encoder, {name: parameter for name, parameter in loss_fn.items() if id(parameter) not in shared}
 
     def named(self) -> dict[str, nn.Parameter]:
         encoder, loss_fn = self.trainable()
@@ -209,13 +211,25 @@ class GradientSteps:
 
     def _encode(self, rows: np.ndarray) -> Sequence[Tensor]:
         device = self._processes.device
-        inputs = self._rows.inputs(rows, self._loss_fn.views, device)
+        inputs = self._loss_fn.corrupt(self._rows.inputs(rows, self._loss_fn.views, device))
         with torch.autocast(device.type, torch.bfloat16) if self._half else contextlib.nullcontext():
             vectors: Tensor = self._encoder(inputs)
         return torch.split(vectors, len(rows))
 
     def _targets(self, rows: np.ndarray) -> Tensor | None:
-        return self._rows.targets_of(rows, self._processes.device)
+        if self._loss_fn.reconstructs:
+            return self._token_ids(rows)
+        get = self._rows.teacher_of if self._loss_fn.teacher else self._rows.targets_of
+        return get(rows, self._processes.device)
+
+    def _token_ids(self, rows: np.ndarray) -> Tensor:
+        inputs = self._rows.inputs(rows, 1, self._processes.device)
+        ids = inputs["input_ids"]
+        if "attention_mask" in inputs:
+            ids = ids.masked_fill(inputs["attention_mask"] == 0, IGNORED)
+        if self._processes.count > 1:  # gathered rows have the same width in every process
+            ids = nn.functional.pad(ids, (0, int(self._rows.lengths.max()) - ids.shape[1]), value=IGNORED)
+        return ids
 
     def _names(self, rows: np.ndarray) -> list[Tensor] | None:
         return self._rows.names(rows, self._loss_fn.views, self._processes.device) if self._loss_fn.in_batch else None

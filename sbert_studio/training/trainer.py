@@ -53,6 +53,7 @@ _LATER_SETTINGS = (
         "soup",
         "prompt",
     ),
+    *("teacher", "adaptive_layers", "layers"),
 )
 
 

@@ -28,9 +28,18 @@ class Batch:
         return [column.detach().clone().requires_grad_() for column in self.columns]
 
 
-def batch(kind: str, rows: int = 9, *, dim: int = DIM, negatives: int = 1, seed: int = 0, dtype: torch.dtype = torch.float64) -> Batch:
+def batch(
+    kind: str,
+    rows: int = 9,
+    *,
+    dim: int = DIM,
+    negatives: int = 1,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float64,
+    name: str = "",
+) -> Batch:
     """Columns near each other; scores in quarters with ties; three classes. For sentences two columns, the two passes; for labelled
-    texts one.
+    texts one. The targets of a loss ``name`` that imitates a teacher are its scores, or vectors that differ from the columns.
     """
     random = torch.Generator().manual_seed(seed)
     first = torch.randn(rows, dim, generator=random, dtype=torch.float64)
@@ -41,6 +50,12 @@ def batch(kind: str, rows: int = 9, *, dim: int = DIM, negatives: int = 1, seed:
         targets = (torch.arange(rows) * 3 % 5).to(dtype) / 4
     elif kind in ("labelled_pairs", "labelled_texts"):
         targets = torch.arange(rows) * 2 % CLASSES
+    teacher = LOSSES[name].teacher if name else ""
+    if teacher == "scores":
+        targets = torch.randn(rows, count - 1, generator=random, dtype=torch.float64).to(dtype)
+    elif teacher == "vectors":
+        drawn = first[:, None] + 0.9 * torch.randn(rows, count, dim + 2, generator=random, dtype=torch.float64)[:, :, :dim]
+        targets = drawn.to(dtype)
     names = torch.arange(rows * count).reshape(count, rows)
     ids = [names[0], names[0]] if kind == "sentences" else list(names)
     return Batch([column.to(dtype) for column in (first, *others)], targets, ids)
@@ -52,4 +67,5 @@ def make(name: str, *, dim: int = DIM, labels: int = CLASSES, **settings: object
     return chosen(chosen.Params(**settings), dim, labels)
 
 
-PAIRS = [(name, kind) for name in LOSSES for kind in LOSSES[name].kinds]
+# A loss that reconstructs texts needs an encoder: see test_transformer_losses.py.
+PAIRS = [(name, kind) for name in LOSSES for kind in LOSSES[name].kinds if not LOSSES[name].reconstructs]

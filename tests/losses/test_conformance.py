@@ -31,7 +31,7 @@ def finite_step(name: str, data: Batch) -> float:
 @every
 @pytest.mark.parametrize("extreme", ["zero", "identical", "tiny", "huge", "opposite", "half zero"])
 def test_extreme_embeddings_stay_finite(name: str, kind: str, extreme: str) -> None:
-    data = batch(kind, dtype=torch.float32)
+    data = batch(kind, dtype=torch.float32, name=name)
     change = {
         "zero": lambda column, index: column * 0,
         "identical": lambda column, index: torch.ones_like(column),
@@ -46,7 +46,7 @@ def test_extreme_embeddings_stay_finite(name: str, kind: str, extreme: str) -> N
 
 @every
 def test_rows_may_come_in_any_order(name: str, kind: str) -> None:
-    data = batch(kind)
+    data = batch(kind, name=name)
     shuffled = data.rows(torch.randperm(9, generator=torch.Generator().manual_seed(1)))
     objective = make(name).double()
     assert objective(data.columns, data.targets, data.ids).item() == pytest.approx(
@@ -56,7 +56,7 @@ def test_rows_may_come_in_any_order(name: str, kind: str) -> None:
 
 @every
 def test_whole_batch_says_truly_whether_a_batch_may_be_split(name: str, kind: str) -> None:
-    data, objective = batch(kind), make(name).double()
+    data, objective = batch(kind, name=name), make(name).double()
     parts = [data.rows(slice(0, 5)), data.rows(slice(5, 9))]
     whole = objective(data.columns, data.targets, data.ids).item()
     split = sum(len(part.columns[0]) / 9 * objective(part.columns, part.targets, part.ids).item() for part in parts)
@@ -66,9 +66,9 @@ def test_whole_batch_says_truly_whether_a_batch_may_be_split(name: str, kind: st
 @every
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
 def test_half_precision_embeddings_give_a_float32_loss_even_under_autocast(name: str, kind: str, half: torch.dtype) -> None:
-    data, objective = batch(kind, dtype=half), make(name)
+    data, objective = batch(kind, dtype=half, name=name), make(name)
     columns = [column.float() for column in data.columns]
-    targets = data.targets.float() if kind == "scored_pairs" else data.targets  # type: ignore[union-attr]
+    targets = data.targets.float() if data.targets is not None and data.targets.is_floating_point() else data.targets
     expected = objective(columns, targets, data.ids)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss = objective(data.columns, targets, data.ids)
@@ -79,7 +79,7 @@ def test_half_precision_embeddings_give_a_float32_loss_even_under_autocast(name:
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if LOSSES[name].needs_targets])
 def test_missing_targets_are_refused(name: str) -> None:
-    with pytest.raises(StudioError, match="needs a score or a label"):
+    with pytest.raises(StudioError, match="needs a teacher" if LOSSES[name].teacher else "needs a score or a label"):
         make(name)(batch("scored_pairs").columns)
 
 

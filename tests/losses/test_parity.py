@@ -61,6 +61,38 @@ def matryoshka(name: str, theirs: Callable[[nn.Module], nn.Module], dims: list[i
     return MatryoshkaLoss(lambda width: make(name, dim=width), DIM, dims, weights), peer.MatryoshkaLoss(model, theirs(model), dims, weights)
 
 
+class Guide(Given):
+    """In place of a guide: maps a column's embeddings to others, so that no text need be tokenized."""
+
+    def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
+        return {"sentence_embedding": guided(features["sentence_embedding"]).detach()}
+
+
+def guided(vectors: Tensor) -> Tensor:
+    return vectors @ torch.randn(DIM, 4, generator=torch.Generator().manual_seed(5), dtype=vectors.dtype)
+
+
+def gist(data: Batch, **settings: Any) -> tuple[Loss, nn.Module, Batch]:
+    ours = make("gist", **settings)
+    strategy = "relative" if settings.pop("relative_margin", False) else "absolute"
+    theirs = peer.GISTEmbedLoss.__new__(peer.GISTEmbedLoss)  # its constructor needs tokenizers, which the embeddings replace
+    nn.Module.__init__(theirs)
+    theirs.model, theirs.guide, theirs.must_retokenize, theirs.gather_across_devices = Given(), Guide(), False, False
+    theirs.similarity_fct, theirs.cross_entropy_loss, theirs.margin_strategy = nn.CosineSimilarity(dim=-1), nn.CrossEntropyLoss(), strategy
+    for name in ("temperature", "margin", "contrast_anchors", "contrast_positives"):
+        setattr(theirs, name, settings.get(name, getattr(ours.params, name)))
+    return ours, theirs, Batch(data.columns, torch.stack([guided(column) for column in data.columns], dim=1), [])
+
+
+def taught(name: str, ours: dict[str, Any], theirs: nn.Module, kind: str = "triplets", **settings: Any) -> tuple[Loss, nn.Module, Batch]:
+    return make(name, **ours), theirs, batch(kind, name=name, **settings)
+
+
+def margins(data: Batch) -> Batch:
+    assert data.targets is not None
+    return Batch(data.columns, data.targets[:, :1] - data.targets[:, 1:], data.ids)
+
+
 SYMMETRIC = {"directions": ("query_to_doc", "doc_to_query"), "partition_mode": "per_direction"}
 CASES: dict[str, Callable[[], tuple[Loss, nn.Module, Batch]]] = {
     "cosine": lambda: (make("cosine"), peer.CosineSimilarityLoss(Given()), batch("scored_pairs")),
@@ -131,6 +163,38 @@ CASES: dict[str, Callable[[], tuple[Loss, nn.Module, Batch]]] = {
     "simcse": lambda: (make("simcse"), peer.MultipleNegativesRankingLoss(Given()), batch("sentences")),
     "simcse, τ 0.1": lambda: (make("simcse", temperature=0.1), peer.MultipleNegativesRankingLoss(Given(), 10.0), batch("sentences")),
     "simcse, supervised": lambda: (make("simcse_supervised"), peer.MultipleNegativesRankingLoss(Given()), batch("triplets")),
+    "margin mse": lambda: taught("margin_mse", {"similarity": "dot"}, peer.MarginMSELoss(Given())),
+    "margin mse, cosine, three negatives": lambda: taught(
+        "margin_mse", {}, peer.MarginMSELoss(Given(), nn.CosineSimilarity(dim=-1)), negatives=3
+    ),
+    "margin mse, margins": lambda: (
+        make("margin_mse", similarity="dot"),
+        peer.MarginMSELoss(Given()),
+        margins(batch("triplets", negatives=2, name="margin_mse")),
+    ),
+    "distribution of a teacher": lambda: taught(
+        "distill_kl",
+        {"similarity": "dot", "temperature": 1.0, "teacher_temperature": 1.0},
+        peer.DistillKLDivLoss(Given()),
+        negatives=2,
+    ),
+    "distribution of a teacher, cosine": lambda: taught(
+        "distill_kl",
+        {"temperature": 0.3, "teacher_temperature": 2.0},
+        peer.DistillKLDivLoss(Given(), nn.CosineSimilarity(dim=-1), student_temperature=0.3, teacher_temperature=2.0),
+    ),
+    "vectors of a teacher": lambda: taught("embedding_mse", {}, peer.MSELoss(Given()), "positive_pairs"),
+    "vectors of a teacher, shared by translations": lambda: (
+        make("embedding_mse"),
+        peer.MSELoss(Given()),
+        Batch(batch("positive_pairs").columns, batch("positive_pairs", seed=1).columns[0], []),
+    ),
+    "gist": lambda: gist(batch("positive_pairs", 40)),
+    "gist, one negative": lambda: gist(batch("triplets", 40), temperature=0.1, margin=0.2),
+    "gist, relative margin, positives only": lambda: gist(
+        batch("triplets", 40), relative_margin=True, margin=0.1, temperature=0.05, contrast_anchors=False
+    ),
+    "gist, anchors only": lambda: gist(batch("positive_pairs", 40), temperature=0.05, contrast_positives=False),
     "matryoshka of in-batch": lambda: (
         *matryoshka("in_batch", peer.MultipleNegativesRankingLoss, [DIM, 6, 2], [1.0, 0.5, 0.25]),
         batch("triplets"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -55,6 +56,17 @@ def parse_number(text: str) -> float:
     A column that mixes formats (:func:`number_form`) mixes scales; :func:`numbers_of` reads a column as a whole.
     """
     return _parse(text)[0]
+
+
+def parse_numbers(text: str) -> tuple[float, ...]:
+    """Return the number in a cell, or those of a JSON list; empty if it contains anything else."""
+    if not text.lstrip().startswith("["):
+        return () if math.isnan(found := parse_number(text)) else (found,)
+    try:
+        numbers = tuple(float(one) for one in json.loads(text))
+    except (ValueError, TypeError):
+        return ()
+    return numbers if all(map(math.isfinite, numbers)) else ()
 
 
 def number_form(text: str) -> NumberForm | None:

@@ -51,6 +51,7 @@ class Roles(JsonResult):
     note: Annotated[str, doc("the scale or the labels in words")] = ""
     ordered: Annotated[bool, doc("a larger class id means more similar: contradiction, neutral, entailment; no, yes")] = True
     split: Annotated[str | None, doc("column of training, validation and test parts")] = None
+    teacher: Annotated[str | None, doc("column of a teacher's scores, margins or vectors, for losses that imitate it")] = None
 
     def __post_init__(self) -> None:
         require_kind(self.kind)
