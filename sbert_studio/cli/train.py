@@ -368,21 +368,44 @@ def fit(
 
 def distill(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A bundled name, a run id, a folder or a hub id.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The teacher: a bundled name, a run id, a folder or a hub id.")],
     out: Out = None,
-    dim: Annotated[int, typer.Option(min=1, max=4096, help="Vector length.")] = 256,
-    vocabulary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts whose words also get a vector, weighted by frequency.")
+    dim: Annotated[int, typer.Option(min=1, max=4096, help="Vector length of static embeddings.")] = 256,
+    texts: Annotated[
+        Path | None,
+        typer.Option(
+            "--texts", "--vocabulary", metavar="FILE", help="Texts to imitate the teacher on; their words also get a static vector."
+        ),
     ] = None,
+    student: Annotated[
+        str, typer.Option(metavar="MODEL", help="Model to train on the texts; static: static embeddings, without training.")
+    ] = "static",
     column: Columns = None,
+    name: Annotated[str, typer.Option(help="Display name of the model.", show_default="the file's name")] = "",
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="key=value", help="Any training setting, such as layers=3.")] = None,
     json: Json = False,
 ) -> Answer:
-    """Distill an encoder into a static embedding model: less accurate, but hundreds of times faster."""
+    """Distill an encoder or a cross-encoder into a smaller model on your texts, or an encoder into static embeddings."""
+    settings = parse_settings(set or ())
+    if settings and student == "static":
+        raise StudioError("static embeddings are computed without training", "omit --set, or choose a --student")
+    if texts is None and student != "static":
+        raise StudioError("a student is trained on texts", "add --texts FILE")
     with open_studio() as studio, progress_by_phase() as begin_phase:
+        if student != "static":
+            assert texts is not None
+            with stopping_gracefully() as should_stop:
+                result = studio.distillation.distill(
+                    model, texts, student, columns=column or (), settings=settings, out=out, name=name, begin_phase=begin_phase,
+                    should_stop=should_stop,
+                )  # fmt: skip
+            return Answer(result.to_json(), [f"{result.model or 'no model yet'}: {result.describe()}"])
         found = studio.static_embeddings.distill(
-            model, dim=dim, vocabulary=vocabulary, columns=column or (), out=out, begin_phase=begin_phase
+            model, dim=dim, vocabulary=texts, columns=column or (), out=out, name=name, begin_phase=begin_phase
         )
-    return _static_answer(found, f"of {model}")
+        answer = _static_answer(found, f"of {model}")
+        near = texts and studio.distillation.compare(model, found.model, texts, columns=column or (), begin_phase=begin_phase)
+    return Answer({**answer.data, "agreement": near.to_json()}, [*answer.lines, near.describe()]) if near else answer
 
 
 def _static_answer(result: FittedEmbeddings, source: str) -> Answer:

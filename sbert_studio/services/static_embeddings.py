@@ -123,7 +123,7 @@ class StaticEmbeddingService(Service):
         weighting = require_weighting(weighting or ("plain" if has_weights else "sif"))
         if out is not None:
             require_model_folder(out)
-        title, texts = self._read_texts(file, columns, begin_phase("reading", "bytes"))
+        title, texts = self.read_texts(file, columns, begin_phase("reading", "bytes"))
         start = time.perf_counter()
         if learner is not None:
             vectors = learner.learn(texts, options.seed, begin_phase("learning", learner.unit))
@@ -184,7 +184,7 @@ class StaticEmbeddingService(Service):
             require_model_folder(out)
         texts: list[str] = []
         if vocabulary is not None:
-            texts = self._read_texts(vocabulary, columns, begin_phase("reading", "bytes"))[1]
+            texts = self.read_texts(vocabulary, columns, begin_phase("reading", "bytes"))[1]
         begin_phase("loading the model", "")
         teacher = self.catalog.load(model or self.settings.default_model)
         start = time.perf_counter()
@@ -248,7 +248,8 @@ class StaticEmbeddingService(Service):
             raise StudioError(_("the vectors of {kind} are already trained", kind=kind), "omit --set")
         return None
 
-    def _read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None) -> tuple[str, list[str]]:
+    def read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None = None) -> tuple[str, list[str]]:
+        """Return the name of a file and the texts of its columns (by default all that contain text), without blanks."""
         table = self._data.read_table(file, progress=progress)
         names = list(columns) or find_text_columns(table)
         if missing := [name for name in names if name not in table.columns]:

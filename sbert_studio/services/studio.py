@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..settings import Settings
 from .data import DataService
+from .distillation import DistillationService
 from .evaluation import EvaluationService
 from .fine_tune import FineTuneService
 from .language_model import LanguageModelService
@@ -42,6 +43,7 @@ class Studio(Resources):
         static_embeddings: train and distill static embedding models.
         planner: plan training runs and estimate their cost.
         fine_tune: train, follow, stop, resume and export runs.
+        distillation: distill encoders and cross-encoders into smaller models.
         evaluation: evaluate and compare models.
         leaderboard: stored evaluation scores.
         retrieval: evaluate models on queries, documents and graded relevance.
@@ -63,6 +65,7 @@ class Studio(Resources):
         self.static_embeddings = StaticEmbeddingService(self, self.data)
         self.planner = TrainingPlanner(self, self.data)
         self.fine_tune = FineTuneService(self, self.data, self.planner)
+        self.distillation = DistillationService(self, self.static_embeddings, self.fine_tune)
         self.leaderboard = Leaderboard(self)
         self.evaluation = EvaluationService(self, self.data, self.leaderboard)
         self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)
