@@ -115,7 +115,8 @@ def _choose_latin(sample: bytes, supposed: str) -> tuple[str, list[str]]:
     words = b" ".join(dict.fromkeys(word for word in _LATIN_WORD.findall(sample) if _is_latin_word(word, supposed)))
     texts = {codec: text for codec in sorted(_LATIN) if (text := _decode(words, codec)) is not None}
     fit = {codec: _plausibility(text, codec) for codec, text in texts.items()}
-    scores = {codec: score for codec, score in _confidence(words).items() if fit.get(codec, 0.0) >= max(fit.values()) - _PLAUSIBLE_MARGIN}
+    confidence = {codec: score for codec, score in _confidence(words).items() if codec in fit}
+    scores = {codec: score for codec, score in confidence.items() if fit[codec] >= max(fit.values()) - _PLAUSIBLE_MARGIN}
     if not scores:
         return supposed, []
     odd = {codec: _count_odd(texts[codec]) for codec in scores}

@@ -83,6 +83,11 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path, name: str) -> None:
         read(tmp_path, "text,label\na b,c\n", encoding=name)
 
 
+def test_words_that_no_latin_code_page_explains_are_read(tmp_path: Path) -> None:
+    table = read(tmp_path, b"Ein Text. Noch\xb4einer.Noch\xb4ei\xc8er.", "f.txt")
+    assert len(table) == 1 and table.column(table.columns[0])[0].startswith("Ein Text.")
+
+
 def test_bytes_that_do_not_fit_are_named_with_their_rows(tmp_path: Path) -> None:
     table = read(tmp_path, "text,label\nschön,a\nplain,b\n".encode("cp1252"), encoding="utf-8")
     assert [note.rows for note in table.notes if "invalid in the file" in note.message] == [(2,)]
