@@ -89,20 +89,24 @@ class LanguageService(Service):
         return unknown_word_notes(found, len(texts.texts), subject)
 
     def reading_notes(self, texts: Sequence[str] | Corpus, model: str | None = None) -> tuple[str, ...]:
-        """Return :meth:`language_notes` and :meth:`vocabulary_notes`."""
-        return (*self.language_notes(texts, model), *self.vocabulary_notes(texts, self.load(model)))
+        """Return :meth:`language_notes`, :meth:`vocabulary_notes` and :meth:`length_notes`."""
+        encoder = self.load(model)
+        return (*self.language_notes(texts, model), *self.vocabulary_notes(texts, encoder), *self.length_notes(texts, encoder))
 
     def corpus_notes(self, corpus: Corpus, model: str | None, encoder: Encoder) -> tuple[str, ...]:
         """Return notes for any result on the corpus: repeated texts, reading notes, language, vocabulary and length."""
         notes = (*corpus.reading_notes(), *corpus.repeat_notes(), *kept_as_texts(corpus.notes), *self.language_notes(corpus, model))
         return (*notes, *self.vocabulary_notes(corpus, encoder), *self.length_notes(corpus, encoder))
 
-    def length_notes(self, corpus: Corpus, encoder: Encoder) -> tuple[str, ...]:
-        """Return a sentence if the model reads only the beginning of some texts. Counts are cached."""
+    def length_notes(self, corpus: Sequence[str] | Corpus, encoder: Encoder) -> tuple[str, ...]:
+        """Return a sentence if the model reads only the beginning of some texts. Counts over a corpus are cached."""
+        if isinstance(corpus, Sequence):
+            return long_text_notes(count_long_texts(corpus, encoder), len(corpus), encoder.max_length)
         read = corpus if corpus.passages is None else corpus.passages
         key = read.digest, encoder.fingerprint
         long = self._resources.long_texts.get(key, lambda: count_long_texts(read.texts, encoder), checkpoint)
-        return long_text_notes(long, len(read), encoder.max_length)
+        notes = long_text_notes(long, len(read), encoder.max_length)
+        return (*notes, "To use all of their text, cut them into passages (--passages on the command line).") if notes else ()
 
     def check_readability(self, corpus: Corpus, candidates: Sequence[str], model: str | None = None) -> ReadabilityWarning | None:
         """Return a warning if the model was not trained on the language of most texts, or does not know most of their tokens.
@@ -193,10 +197,8 @@ def long_text_notes(long: int, texts: int, limit: int) -> tuple[str, ...]:
         return ()
     return (
         ngettext(
-            "{n} of {texts} texts is longer than the {limit} tokens that the model reads: the rest of it is not used. "
-            "To use all of it, cut the texts into passages (--passages on the command line).",
-            "{n} of {texts} texts are longer than the {limit} tokens that the model reads: the rest of them is not used. "
-            "To use all of them, cut the texts into passages (--passages on the command line).",
+            "{n} of {texts} texts is longer than the {limit} tokens that the model reads: the rest of it is not used.",
+            "{n} of {texts} texts are longer than the {limit} tokens that the model reads: the rest of them is not used.",
             long,
             texts=f"{texts:,}",
             limit=f"{limit:,}",

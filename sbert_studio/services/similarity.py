@@ -32,7 +32,7 @@ from ..models.similarity import pair_similarity_note, similarity
 from ..progress import Progress, checkpoint
 from ..workspace import digest_texts
 from .data import DataService
-from .languages import LanguageService, count_long_texts, long_text_notes, model_languages, unknown_word_notes
+from .languages import LanguageService, model_languages, unknown_word_notes
 from .resources import Resources, Service
 from .results import Agreement, EncodedFile, EncodedTexts, PairScore, PairScores, PairSuggestions, RankGap, Similarity
 
@@ -146,8 +146,7 @@ class SimilarityService(Service):
         done = write_vectors(out, VectorFileSpec.of(texts, encoder, precision), texts, encoder, progress, on_message)
         nan = tuple(np.setdiff1d(np.arange(texts.rows), texts.places).tolist())
         rate = done.encoded / max(done.seconds, 1e-9)
-        long = long_text_notes(count_long_texts(texts.texts, encoder), len(texts.texts), encoder.max_length)
-        notes = (*self._languages.reading_notes(texts.texts, model), *long, *_unused_prompt_notes(encoder, role))
+        notes = (*self._languages.reading_notes(texts.texts, model), *_unused_prompt_notes(encoder, role))
         return EncodedFile(texts.rows, encoder.dim, nan, done.resumed, done.seconds, rate, texts.account, notes, precision, reason)
 
     def baseline(self, corpus: Corpus | None = None, model: str | None = None) -> ScoreDistribution:

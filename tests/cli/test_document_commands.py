@@ -94,6 +94,9 @@ def test_long_texts_of_a_table_are_counted_and_cut_on_request(capsys: pytest.Cap
         found, err = call(capsys, *command, "--passages")
         assert not any("longer than" in note for note in found["notes"]) and "of 6 documents" in err
     assert found["rows"] > 20
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(f'sentence1,sentence2,score\n"{LONG}",A cat.,1\nA dog.,A cat.,2\n', encoding="utf-8")
+    assert any(note.startswith("1 of 4 texts is longer") for note in call(capsys, "similarity", "--pairs", pairs)[0]["notes"])
 
 
 def test_vectors_of_documents_are_means_of_their_passages_also_of_a_part(archive: Path, tmp_path: Path, tiny_model: Path) -> None:
