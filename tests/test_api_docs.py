@@ -115,6 +115,13 @@ def test_every_endpoint_has_an_example_and_several_models_are_answered_as_the_pa
     several = client.predict(file=file, files=[other], api_name="/evaluate")
     check_answer("evaluate", several)
     assert len(several["files"]) == 2
+    judged = tmp_path / "judged.csv"
+    judged.write_text(
+        "query,document,grade\n" + "".join(f"cat {word},a {word} dog,1\n" for word in ("red", "blue", "fast")), encoding="utf-8"
+    )
+    retrieval = client.predict(file=gradio_client.handle_file(judged), retrieval=True, api_name="/evaluate")
+    check_answer("evaluate", retrieval)
+    assert (retrieval["queries"], len(retrieval["baselines"])) == (3, 2)
     table = tmp_path / "doubtful.csv"
     table.write_text(
         "left,right,tag\n" + "".join(f"a{n} cat,b{n} dog,{'glorp' if n % 2 else 'blarg'}\n" for n in range(40)), encoding="utf-8"

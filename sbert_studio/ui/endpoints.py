@@ -115,7 +115,7 @@ def _component(name: str) -> gr.components.Component:
         return gr.Number(_NUMBERS[name], precision=0, label=name)
     if name == "mode":
         return gr.Radio(["semantic", "lexical", "hybrid"], value="semantic", label=name)
-    return gr.Checkbox(False, label=name) if name == "as_read" else gr.Textbox("auto" if name in _AUTO else "", label=name)
+    return gr.Checkbox(False, label=name) if name in ("as_read", "retrieval") else gr.Textbox("auto" if name in _AUTO else "", label=name)
 
 
 _FORMS = "A file is argument as its text (CSV, TSV, JSON lines, or a text a line), or as a data: URL in base64"

@@ -23,7 +23,8 @@ from ..serialization import JsonResult, doc
 from ..services import Studio
 from ..services.leaderboard import LOCAL_OWNER
 from ..services.questions import OpenQuestionsError, describe_answers
-from ..services.results import EvaluationResult, MapView, MinedPairs, RunView, SearchResult, Similarity
+from ..services.results import EvaluationResult, MapView, MinedPairs, RetrievalResult, RunView, SearchResult, Similarity
+from ..services.retrieval import RetrievalOptions
 from ..services.topic_report import TopicReport, make_topic_report
 from ..services.training_plan import TrainRequest
 from .page import Page
@@ -246,8 +247,9 @@ def evaluate(
     models: str = "",
     suite: str = "",
     known: str | None = None,
-) -> Report | EvaluationResult:
-    """Evaluate a model on a file of scored pairs, triplets or labelled texts, or compare several models on several files.
+    retrieval: bool = False,
+) -> Report | EvaluationResult | RetrievalResult:
+    """Evaluate a model on a file of scored pairs, triplets or labelled texts, or compare several models on several files, or in retrieval.
 
     Args:
         file: a CSV, TSV, JSONL, XLSX or Parquet file.
@@ -258,10 +260,12 @@ def evaluate(
         models: additional models, comma-separated.
         suite: a benchmark suite, such as STS12, whose files are uploaded or on the server; empty for none.
         known: labelled rows that the tasks senteval and categories train on or compare with.
+        retrieval: the file has the columns query, document and grade, and the models search its documents.
 
     Returns:
         for one model on one file: the task, the number of rows, the scores (correlations from -1 to 1), and the account of the file's
-        rows as in /search. For several: a report for each file and model, averages, and a comparison of each pair of models.
+        rows as in /search. For several: a report for each file and model, averages, and a comparison of each pair of models. For retrieval:
+        the metrics of each model beside BM25 and hybrid search, and the relevant documents that it missed.
     """
     names = [model, *(name.strip() for name in models.split(",") if name.strip())]
     if len(names) > _MAX_MODELS:
@@ -269,6 +273,11 @@ def evaluate(
     given = [Path(path) for path in (file, *(files or ())) if path]
     # API callers of a shared page have no leaderboard.
     owner = LOCAL_OWNER if studio.catalog.allow_folders else ""
+    if retrieval:
+        if len(given) > 1 or suite or known or task not in ("", "auto"):
+            raise StudioError("retrieval needs one file of queries, documents and grades", "omit the other files, the task and the suite")
+        judged = require_file(str(given[0]) if given else None)
+        return studio.retrieval.evaluate(names, judged, RetrievalOptions(overrides=overrides), owner=owner)
     if suite or len(names) > 1 or len(given) > 1:
         return studio.evaluation.evaluate_models(
             [name or studio.settings.default_model for name in names],

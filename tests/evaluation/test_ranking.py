@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -88,10 +90,14 @@ def test_the_nearest_documents_are_those_of_a_loop_with_the_best_passage_of_each
         assert all(places[row] == places[row + 1] for row in places if row % 5 == 0 and row + 1 in places)
 
 
-def test_rankings_score_as_in_sentence_transformers(tiny_model: Path) -> None:
+@pytest.mark.parametrize("prompts", [{}, {"query": "cat dog: ", "document": "slow red: "}])
+def test_rankings_score_as_in_sentence_transformers(prompts: dict[str, str], tiny_model: Path, tmp_path: Path) -> None:
     evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
     from sbert_studio.models.io.load import load_folder
 
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "prompted"))
+    settings = json.loads((folder / "config_sentence_transformers.json").read_text())
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({**settings, "prompts": prompts}))
     data = questions(40)
     relevant = {
         key: {data.document_ids[row] for row, grade in grades.items() if grade > 0}
@@ -99,10 +105,9 @@ def test_rankings_score_as_in_sentence_transformers(tiny_model: Path) -> None:
     }
     texts = dict(zip(data.query_ids, data.queries, strict=True)), dict(zip(data.document_ids, data.documents, strict=True))
     cuts = {"mrr_at_k": [10], "ndcg_at_k": [10], "map_at_k": [100], "precision_recall_at_k": [10, 100], "accuracy_at_k": [10]}
-    reference = evaluation.InformationRetrievalEvaluator(*texts, relevant, write_csv=False, **cuts)(peer(tiny_model))
+    reference = evaluation.InformationRetrievalEvaluator(*texts, relevant, write_csv=False, **cuts)(peer(folder))
     binary = build_set("binary", *texts, [(query, row, 1.0) for query, rows in relevant.items() for row in rows])
-    encoder = load_folder(tiny_model)
-    vectors = encode_columns(encoder, [binary.queries, binary.documents], roles=["query", "document"])
+    vectors = encode_columns(load_folder(folder), [binary.queries, binary.documents], roles=["query", "document"])
     scores = score_rankings(list(rank_vectors(*vectors, np.arange(40))), binary)
     names = [f"cosine_{name}" for name in ("ndcg@10", "recall@10", "recall@100", "mrr@10", "map@100")]
     np.testing.assert_allclose(list(scores.means.values()), [reference[name] for name in names], atol=1e-4)

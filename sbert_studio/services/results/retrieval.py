@@ -100,10 +100,12 @@ class RetrievalResult(RetrievalMetrics):
     """Retrieval with several models on the same queries and documents; the metrics are those of the first model."""
 
     set: Annotated[str, doc("name of the queries and documents")]
-    queries: int
-    documents: int
-    models: tuple[RetrievalScores, ...]
-    baselines: Annotated[tuple[RetrievalScores, ...], doc("BM25 and, for each model, hybrid search and re-ranked results")]
+    queries: Annotated[int, doc("number of queries with a relevant document")]
+    documents: Annotated[int, doc("number of documents")]
+    models: Annotated[tuple[RetrievalScores, ...], doc("scores of each model")]
+    baselines: Annotated[
+        tuple[RetrievalScores, ...], doc("BM25 and, for each model, its search of passages, hybrid search and re-ranked results")
+    ]
     comparisons: Annotated[tuple[Comparison, ...], doc("every two models, and each model with its baselines, by nDCG@10")]
     candidates: Annotated[Literal["all", "judged"], doc("what is ranked: all documents, or the judged ones of each query")] = "all"
     split: Annotated[str, doc("split of the judgments"), OMIT_EMPTY] = ""
@@ -112,7 +114,7 @@ class RetrievalResult(RetrievalMetrics):
         doc("how queries were made from documents without labels: such scores are not comparable with those of real queries"),
         OMIT_EMPTY,
     ] = ""
-    notes: Annotated[tuple[str, ...], OMIT_EMPTY] = ()
+    notes: Annotated[tuple[str, ...], doc("remarks on the queries, documents and judgments"), OMIT_EMPTY] = ()
     digest: Internal[str] = ""
 
     @property
