@@ -45,6 +45,7 @@ _HEADING_SHARE = 0.5  # share of the headings that become queries; the others st
 _MIN_UNITS = {"title": 2, "heading": 2, "question": 3, "summary": 3, "cloze": 4, "crop": 4, "written": 2}
 _MIN_PASSAGE_UNITS = 8
 _CROP_SHARE, _MAX_CROP_UNITS = (0.1, 0.5), 48
+_MAX_QUESTIONS = 3  # per passage, without its heading
 _QUESTION_MARKS = ("?", "？", "؟")
 _BETWEEN_HEADINGS = " › "
 _UNIT = re.compile(rf"{CJK.pattern}|(?:(?!{CJK.pattern})\S)+")
@@ -214,9 +215,10 @@ def _pairs_of_passage(
         if is_unclear:
             headings.pop(0)
     if "question" in origins:
-        for place in own:
-            if _is_question(sentences[place]) and place < len(sentences) - 1 and len(hidden) < len(own) - 1:
-                ask("question", place)
+        # A passage with many pairs would need as many batches, because its pairs are never in one batch.
+        asked = [place for place in own if place < len(sentences) - 1 and _is_question(sentences[place])]
+        for place in asked[: min(_MAX_QUESTIONS, len(own) - 1)]:
+            ask("question", place)
     if "summary" in origins and passage.is_first and len(own) > 1 and own[0] == 0 and not _is_question(sentences[0]):
         ask("summary", 0)
     if "cloze" in origins:

@@ -90,6 +90,13 @@ def test_headings_and_questions_become_queries() -> None:
     assert found["How do I open the valve?"].document.startswith("Valve manual\n") and "manual" not in found["Valve manual: Usage"].document
 
 
+def test_a_passage_gives_a_few_questions() -> None:
+    questions = [f"Does the {color} valve open on cold days? " for color in COLORS]
+    found = make_document_pairs([passage([*questions, *ENGLISH])], ["question"], HIDE)
+    assert [pair.query for pair in found.pairs] == [question.strip() for question in questions[:3]]
+    assert found.pairs[0].document == "".join([*questions[3:], *ENGLISH]).strip()
+
+
 def test_what_other_documents_contain_is_no_query_and_no_passage_of_its_own() -> None:
     notice = "This page was written by volunteers and comes without any warranty at all. "
     own = [[f"{sentence.strip()} {number} " for sentence in ENGLISH] for number in range(4)]
