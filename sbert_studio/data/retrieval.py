@@ -120,7 +120,7 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, title
     documents, queries, judged = (_read_titled(path, read) for path in paths if path is not None)
     title = _title_column(documents) if titles else ""
     document_texts, query_texts = _texts_by_id(documents, title), _texts_by_id(queries)
-    columns = [_column(judged, role) for role in ("query_id", "document_id", "grade")]
+    columns = _judgment_columns(judged)
     rows = zip(*(judged.column(name) for name in columns), judged.lines.tolist(), strict=True)
     judgments, unknown = [], 0
     for query, document, grade, line in rows:
@@ -146,12 +146,23 @@ def _read_titled(path: Path, read: Reader) -> Table:
     table = read(path)
     if path.suffix != ".jsonl" or "title" in table.columns or "_id" not in table.columns:
         return table
-    with path.open(encoding="utf-8-sig") as lines:
-        rows = [json.loads(line) for line in lines if line.strip()]
-    if len(rows) != len(table) or not any(row.get("title") for row in rows):
+    try:
+        with path.open(encoding="utf-8-sig") as lines:
+            rows = [json.loads(line) for line in lines if line.strip()]
+    except ValueError:  # a damaged line, which the table's notes report
+        return table
+    if len(rows) != len(table) or not all(isinstance(row, dict) for row in rows) or not any(row.get("title") for row in rows):
         return table
     columns = {name: [str(row.get(name) or "") for row in rows] for name in ("title", "text")}
     return table.with_column("title", columns["title"]).with_column("text", columns["text"])
+
+
+def _judgment_columns(table: Table) -> list[str]:
+    """Return the columns of query ids, document ids and grades; without a header, by position as in BEIR (3 columns) and TREC (4)."""
+    roles = ("query_id", "document_id", "grade")
+    if len(table.columns) in (3, 4) and not any(_column(table, role, required=False) for role in roles):
+        return [table.columns[place] for place in (0, len(table.columns) - 2, len(table.columns) - 1)]
+    return [_column(table, role) for role in roles]
 
 
 def _title_column(table: Table) -> str:

@@ -57,6 +57,14 @@ def test_a_document_equal_to_the_query_is_ignored_unless_it_is_judged(tmp_path: 
     assert read_beir(write_beir(tmp_path / "b", [("q3", "d3", 1)], titles=False)).ignored() == {}
 
 
+@pytest.mark.parametrize("lines", ["q1\td1\t1\nq2\td2\t0\n", "q1 0 d1 1\nq2 0 d2 0\n".replace(" ", "\t")])
+def test_judgments_without_a_header_are_read_as_in_trec(tmp_path: Path, lines: str) -> None:
+    write_beir(tmp_path, [])
+    (tmp_path / "qrels" / "test.tsv").write_text(lines)
+    data = read_beir(tmp_path)
+    assert (data.query_ids, data.grades) == (("q1",), ({0: 1.0},))
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     write_beir(tmp_path, [("q1", "d1", 1)])
     with pytest.raises(StudioError, match=r"qrels/dev.tsv.*test"):
