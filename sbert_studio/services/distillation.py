@@ -56,7 +56,7 @@ class Distillation(JsonResult):
     model: Annotated[str, doc("id or folder of the distilled model; empty if there is none yet")]
     texts: Annotated[int, doc("number of other texts, which a trained student has seen")]
     held_out: Annotated[int, doc("number of texts on which the agreement is measured; a trained student has not seen them")]
-    before: Annotated[Agreement | None, doc("agreement of the student before training")]
+    before: Annotated[Agreement | None, doc("agreement of the student before training, with as many layers; null without training")]
     after: Annotated[Agreement | None, doc("agreement of the distilled model")]
     teacher_rate: Annotated[float, doc("texts, or pairs for a cross-encoder, that the teacher encodes per second")]
     student_rate: Annotated[float, doc("texts that the distilled model encodes per second")]
@@ -124,7 +124,7 @@ class DistillationService(Service):
             raise StudioError(message, "use more texts")
         rest, held = _split(texts)
         test, rate, is_scorer = self._test(teacher, student, held, begin_phase)
-        before = test.measure(self.catalog.load(student))
+        before = test.measure(self._untrained(student, int((settings or {}).get("layers") or 0)))
         data = self._training_table(Path(file).stem, rest, student, is_scorer=is_scorer)
         settings = {"dev_fraction": 0, "evaluation": "split", **(settings or {}), "teacher": teacher}
         settings.setdefault("loss", "distill_kl" if is_scorer else "embedding_mse")
@@ -170,6 +170,13 @@ class DistillationService(Service):
         after, speed = test.measure(distilled), _rate(distilled.encode, held)
         seconds = time.perf_counter() - began
         return Distillation("", "finished", teacher, "", model, len(rest), len(held), None, after, rate, speed, seconds)
+
+    def _untrained(self, student: str, layers: int) -> Encoder:
+        if not layers:
+            return self.catalog.load(student)
+        encoder = self.catalog.load_trainable(student)
+        encoder.keep_layers(layers)
+        return encoder
 
     def _texts(self, file: str | Path, columns: Sequence[str], begin_phase: BeginPhase) -> list[str]:
         return list(dict.fromkeys(self._static.read_texts(file, columns, begin_phase("reading", "bytes"))[1]))

@@ -171,6 +171,7 @@ def test_a_column_of_a_teacher_is_found_by_name_and_kept_with_the_rows(studio: S
         TrainRequest(write_rows(tmp_path / "rows.jsonl", triplets(margin=margins)), overrides=brief(loss="margin_mse"))
     )
     assert (plan.roles.teacher, len(plan.examples), plan.accounts["data"].read) == ("margin", ROWS - 1, ROWS)
+    assert not any("not used for training" in str(why) for why in plan.diagnosis.why)
     write_examples(plan.examples, tmp_path / "rows.parquet")
     again = read_examples(tmp_path / "rows.parquet")
     assert again.teacher is not None and again.digest == plan.examples.digest

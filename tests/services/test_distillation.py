@@ -43,6 +43,8 @@ def test_a_student_comes_nearer_to_the_encoder_that_it_imitates(studio: Studio, 
     assert "Spearman" in found.describe() and studio.catalog.load(found.model).dim == 32
     again = studio.distillation.compare(teacher, found.model, corpus)
     assert again is not None and again.after == found.after and again.before is None
+    whole = studio.distillation.compare(teacher, str(tiny_model), corpus)
+    assert whole is not None and whole.after != found.before, "the student before training is cut too"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from ...i18n import _
 from ..findings import ExampleRow, Option, Question
 from .content import ColumnProfile, no_text_error
 from .evidence import Evidence
-from .names import CATEGORY, GROUP, LABEL, NEGATIVE, is_comment_name
+from .names import CATEGORY, GROUP, LABEL, NEGATIVE, SCORE, is_comment_name, split_words
+from .numbers import parse_numbers
 from .roles import Kind, Roles, format_names, option
 
 if TYPE_CHECKING:
@@ -26,6 +28,9 @@ EXPLICIT, BY_EVIDENCE, PAIRS, TEXTS = 6.0, 2.3, 1.0, 0.5
 """Scores of hypotheses without a target: roles named in the file; roles found by the model; two texts per row; one text per row."""
 UNUSED = "not used for training: "
 """Start of the sentence that lists unused columns."""
+_WITH_TEACHER = ("triplets", "positive_pairs", "sentences")
+_TEACHER = {"margin", "margins"}
+_MOSTLY = 0.9  # share of the rows with as many numbers
 _LONGEST_TEXT = 160  # characters shown per example
 
 Reading = tuple[Kind, Sequence[str], str | None]
@@ -84,9 +89,23 @@ class SchemaContext:
         """Return the column with training, validation and test splits."""
         return next((one.name for one in self.profiles if one.is_split and one.name not in used), None)
 
+    def find_teacher(self, roles: Roles) -> str | None:
+        """Return the column of a teacher's scores, margins or vectors: numbers or JSON lists of equal length, under a name that says so."""
+        names = _TEACHER | (LABEL | SCORE if roles.kind == "triplets" else set())
+        used = (*roles.texts, roles.target, roles.group, self.find_split())
+        for profile in self.profiles if roles.kind in _WITH_TEACHER else ():
+            if profile.name not in used and (profile.key in names or "teacher" in split_words(profile.name)):
+                widths = Counter(len(parse_numbers(cell)) for cell in self.table.column(profile.name))
+                width, rows = widths.most_common(1)[0]
+                negatives = len(roles.texts) - 2
+                fits = width in (negatives, negatives + 1) if roles.kind == "triplets" else width > 1
+                if fits and rows >= _MOSTLY * len(self.table):
+                    return profile.name
+        return None
+
     def describe_unused(self, roles: Roles) -> tuple[str, ...]:
         """Return a sentence that lists the columns without a role, if any."""
-        parts = (*roles.texts, roles.target, roles.group, self.find_split())
+        parts = (*roles.texts, roles.target, roles.group, self.find_split(), self.find_teacher(roles))
         left = [one.name for one in self.profiles if one.name not in parts and one.filled and not NEGATIVE.fullmatch(one.key)]
         names = ", ".join(left[:8]) + (" …" if len(left) > 8 else "")
         return (_("not used for training: {names}", names=names),) if left else ()

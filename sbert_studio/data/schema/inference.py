@@ -13,8 +13,7 @@ from ..findings import Question
 from .content import is_code, profile_table
 from .evidence import Evidence, SimilarityFunction
 from .hypotheses import ACCEPT, ASK, EXPLICIT, TEXTS, Reading, SchemaContext, ask_kind, rows_with_values
-from .names import FINAL_LABEL, FIRST, LABEL, SCORE, TITLE, is_negative_name, normalize, split_words
-from .numbers import parse_numbers
+from .names import FINAL_LABEL, FIRST, TITLE, is_negative_name, split_words
 from .pairs import NAMED, SIDES, find_pairs, find_targets, pair_hypotheses, specified_pairs
 from .roles import PAIR_COLUMNS, InferredSchema, Kind, Roles, SchemaOverrides, option, require_kind
 from .scored_pairs import with_scale
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from ..loading.table import Table
 
 _WITH_TARGET = ("scored_pairs", "labelled_pairs")
-_WITH_TEACHER = ("triplets", "positive_pairs", "sentences")
-_TEACHER = {"margin", "margins"}
-_MOSTLY = 0.9  # share of the rows with as many numbers
 
 
 def infer_schema(
@@ -65,7 +61,6 @@ def infer_schema(
     column = roles.split if overrides.split is None else overrides.split
     split = split_rows(table, column) if column else None
     roles = replace(roles, split=split.column if split else None)
-    roles = replace(roles, teacher=_find_teacher(table, roles))
     questions = (*table.doubts, *schema.questions)
     if split is not None and overrides.split is None and (question := split.question(roles.texts)):
         questions = (*questions, question)
@@ -107,7 +102,8 @@ def infer_columns(
         best = _specified_labelled_texts(context, None, target)
     else:
         best = specified_pairs(context, columns, kind, target)
-    return replace(best, roles=replace(best.roles, split=context.find_split((*best.roles.texts, best.roles.target, best.roles.group))))
+    split = context.find_split((*best.roles.texts, best.roles.target, best.roles.group))
+    return replace(best, roles=replace(best.roles, split=split, teacher=context.find_teacher(best.roles)))
 
 
 def infer_roles(
@@ -150,23 +146,6 @@ def _with_target_of_kinds(
                 )
                 return replace(other, roles=replace(other.roles, note=note))
     return schema
-
-
-def _find_teacher(table: Table, roles: Roles) -> str | None:
-    """Return the column of a teacher's scores, margins or vectors: numbers, or JSON lists of equal length, under a name that says so."""
-    if roles.kind not in _WITH_TEACHER:
-        return None
-    names = _TEACHER | (LABEL | SCORE if roles.kind == "triplets" else set())
-    candidates = len(roles.texts) - 1
-    for name in table.columns:
-        named = normalize(name) in names or "teacher" in split_words(name)
-        if named and name not in (*roles.texts, roles.target, roles.group, roles.split):
-            widths = Counter(len(parse_numbers(cell)) for cell in table.column(name))
-            width, rows = widths.most_common(1)[0]
-            fits = width in (candidates - 1, candidates) if roles.kind == "triplets" else width > 1
-            if fits and width and rows >= _MOSTLY * len(table):
-                return name
-    return None
 
 
 def _with_group(table: Table, roles: Roles, group: str) -> Roles:
