@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const { views, select, el, theirs, t } = window.SB;
-  const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "alike"];
+  const NAMES = ["tab", "corpus", "model", "q", "mode", "drawn", "colour", "view", "from", "to", "ask", "alike", "chosen"];
   const OF_A_CORPUS = { alike: "", from: "", to: "", ask: "" };  // what was asked of the corpus that was chosen before
   let host = null, visits = 0, now = null, going = 0, settling = 0, again = null, acted = true, adjusted = "", pending = null;
 

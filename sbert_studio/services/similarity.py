@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _MAX_CHARACTERS = 100_000  # maximum characters of a typed text
 _MAX_BOOTSTRAP_ROWS = 20_000
 _WORST_PAIRS = 20
+_ROWS_FOR_ROLES = 2_000  # rows by which the columns of pairs are recognized
 _MAX_ALIGNED_WORDS = 160
 _DEFAULT_BOUNDARY = 0.99  # quantile of random pairs used as the decision boundary until enough pairs are labelled
 _EVERYDAY = "everyday sentences"
@@ -63,6 +64,13 @@ class SimilarityService(Service):
         notes = (*pair_similarity_note(encoder.name, encoder.similarity_name), *mismatch, *unknown_word_notes(coverage, 2))
         found = _compare(vectors[:1], vectors[1:], encoder.similarity_name)[0]
         return replace(found, notes=notes, doubtful=doubtful, model=model or self.settings.default_model)
+
+    def has_pairs(self, table: Table) -> bool:
+        """Return whether a table has two columns of texts, judged by its first rows."""
+        try:
+            return len(infer_roles(table.select(np.arange(min(len(table), _ROWS_FOR_ROLES)))).texts) > 1
+        except StudioError:
+            return False
 
     def compare_file(self, path: str | Path | Table, model: str | None = None, progress: Progress | None = None) -> PairScores:
         """Compare every complete row of a file of pairs, and compare the similarities with the file's own scores or labels, if any."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 2_000
 _FLAGS = ("drawn", "whole", "seen")
 # URL parameters → fields of Location.
-_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "alike", "named", "visit", *_FLAGS)}
+_FIELDS = {name: name for name in ("tab", "corpus", "model", "mode", "colour", "view", "ask", "alike", "chosen", "named", "visit", *_FLAGS)}
 _FIELDS |= {"q": "query", "from": "before", "to": "after"}
 
 
@@ -45,6 +45,7 @@ class Location:
     after: str = ""
     ask: str = ""
     alike: str = ""  # threshold for near-duplicates
+    chosen: str = ""  # model or run whose details are shown
     whole: bool = False  # whether everything else has its default; otherwise it stays
     seen: bool = False  # whether the browser already shows the tab
     visit: str = ""  # different each time, so that the same URL counts as a change

@@ -65,7 +65,7 @@ def follow_links(app: App, link: str) -> None:
     # A link to what is not here says so, and leads to the rest.
     page.goto(f"{app.url}/?tab=search&corpus=file:0123456789ab&model=run-0000000000")
     expect(app.toast.filter(has_text="does not exist here")).to_be_visible()
-    expect(app.toast.filter(has_text="no longer stored")).to_be_visible()
+    expect(page.locator(".sb-gone")).to_contain_text("is gone")
     expect(page.locator("#search-go")).to_be_visible()
     app.settle()
 

@@ -191,3 +191,12 @@ def test_decisions_hold_at_every_threshold_and_after_reload(page: Page, view: Du
     reloaded = handlers.find_linked_duplicates(page, location, stored, view.corpus, None, "longest")
     assert reloaded is not None and reloaded.view.decisions == highest and reloaded.keep == "first"
     assert handlers.find_linked_duplicates(page, None, stored, view.corpus, None, "first") is None
+
+
+def test_sub_tab_opens_with_the_groups_of_a_small_corpus(page: Page, view: DuplicatesView, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = click(page, view, view.view.decisions, "keep", 3)
+    opened = handlers.find_first_duplicates(page, kept.saved_duplicates, view.corpus, None, "first")
+    assert opened is not None and opened.corpus is UNCHANGED and opened.view.groups["groups"]
+    assert opened.view.decisions == kept.decisions and opened.view.saved_duplicates == kept.saved_duplicates
+    monkeypatch.setattr(handlers, "MAX_FIRST_TEXTS", 3)
+    assert handlers.find_first_duplicates(page, kept.saved_duplicates, view.corpus, None, "first") is None

@@ -21,7 +21,7 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.state import base_model, compare_with_base
 from sbert_studio.ui.tabs.evaluate import model_diff
 from sbert_studio.ui.tabs.evaluate.model_diff import Comparison, ModelDiffView, describe_categories, diff_value
-from sbert_studio.ui.views import server_function
+from sbert_studio.ui.views import UNCHANGED, server_function
 
 HOSTILE = "cat </script><script>alert(1)</script> dog ${alert(2)}"
 
@@ -111,6 +111,29 @@ def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None
     with pytest.raises(StudioError, match="second model"):
         model_diff.compare(page, None, base, None, "", "")
     assert model_diff.run_scores(page, "other", run) is None and model_diff.run_scores(page, run, base) is None
+
+
+def test_two_models_are_proposed_and_the_first_run_takes_their_place(page: Page, run: str) -> None:
+    base, multilingual = str(page.studio.settings.default_model), page.studio.languages.multilingual
+    assert model_diff._bundled_pair(page, [base, "other", multilingual]) == (base, multilingual)
+    assert model_diff._bundled_pair(page, [base]) == (base, None)
+    for proposed in ((None, None), (base, multilingual), ("deleted", "deleted")):
+        assert [one["value"] for one in model_diff.update_models(page, None, *proposed)] == [base, run]
+    chosen = model_diff.update_models(page, None, run, multilingual)
+    assert [one["value"] for one in chosen] == [run, multilingual], "what the visitor chose stays"
+
+
+def test_sub_tab_opens_with_a_comparison_on_a_small_corpus(
+    page: Page, run: str, seen: ModelDiffView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = str(page.studio.settings.default_model)
+    opened = model_diff.compare_first(page, seen.corpus, base, run, "", "topic")
+    assert opened is not None and opened.corpus is UNCHANGED and opened.diff["moved"] == seen.diff["moved"]
+    assert opened.diff["made"]["key"] == model_diff.form_value(base, run, "", "topic")["key"]
+    assert model_diff.compare_first(page, seen.corpus, base, base, "", "") is None
+    assert model_diff.compare_first(page, seen.corpus, base, None, "", "") is None
+    monkeypatch.setattr(model_diff, "_MAX_FIRST_TEXTS", 40)
+    assert model_diff.compare_first(page, seen.corpus, base, run, "", "topic") is None
 
 
 def test_the_chooser_of_categories_follows_the_corpus(page: Page, seen: ModelDiffView, tmp_path: Path) -> None:

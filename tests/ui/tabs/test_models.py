@@ -7,6 +7,7 @@ import pytest
 from sbert_studio.services.results import ModelSummary
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.routing import Location
 from sbert_studio.ui.tabs.models import handlers
 from sbert_studio.ui.tabs.models.handlers import model_facts
 from sbert_studio.ui.views import UNCHANGED, props
@@ -29,6 +30,18 @@ def test_refreshed_list_keeps_what_was_clicked_in_the_meantime(page: Page) -> No
     assert view.cards["cards"] and view.chosen is view.facts is view.run is view.use is view.push is UNCHANGED
     assert handlers.refresh_models(page, None, name) == handlers.show_models(page, None, name)
     assert handlers.refresh_models(page, None, "no such run").chosen == "", "it was deleted in another tab"
+
+
+def test_tab_opens_with_the_model_of_the_header_or_of_the_address(page: Page) -> None:
+    default, *others = handlers.list_models(page, None, "")[0]
+    assert handlers.show_first_model(page, None, "", others[0]).chosen == others[0]
+    assert handlers.show_first_model(page, None, "", "a folder").chosen == default
+    assert handlers.show_first_model(page, None, default, others[0]).chosen == default
+    opened = handlers.open_location(page, Location.read({"tab": "models", "chosen": others[0]}), None)
+    assert opened is not None and opened.chosen == others[0] and opened.facts
+    for sent in ({"tab": "models"}, {"tab": "models", "chosen": "run-0000000000"}):
+        assert handlers.open_location(page, Location.read(sent), None) is None
+    assert handlers.open_location(page, None, None) is None
 
 
 @pytest.mark.parametrize(("length", "words"), [(0, "any length"), (1_000_000, "any length"), (256, "256 tokens")])

@@ -20,7 +20,7 @@ from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import TextPair
 from sbert_studio.ui.tabs.similarity import handlers
 from sbert_studio.ui.tabs.similarity.handlers import PairsView, TextsView, describe_cosine
-from sbert_studio.ui.views import UNCHANGED
+from sbert_studio.ui.views import UNCHANGED, props
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -199,18 +199,23 @@ def test_labels_disagree_by_their_order(page: Page, tmp_path: Path) -> None:
     assert worst["rows"][0][5].startswith("similar according to the model")
 
 
-def test_pairs_of_the_selected_data_are_scored_or_it_says_what_is_missing(page: Page, tmp_path: Path) -> None:
+def test_pairs_of_the_selected_data_are_scored_or_those_of_a_sample(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
     pairs = page.corpora.put(page.corpora.read(write_pairs(tmp_path / "pairs.csv", 20)))
-    found, first = handlers.score_data(page, pairs, model, ""), handlers.score_first_data(page, pairs, model, "")
+    found, first = handlers.score_data(page, pairs, model, ""), handlers.score_first_data(page, pairs, model, "", "en")
     assert first is not None and first.table["rows"] == found.table["rows"] and "pairs.csv" in found.table["made"]["words"]
     texts = tmp_path / "texts.txt"
     texts.write_text("cat dog mat\nmoon star sky\nred park bench\n", encoding="utf-8")
     plain = page.corpora.put(page.corpora.read(texts))
     with pytest.raises(StudioError):
         handlers.score_data(page, plain, model, "")
-    missing = handlers.score_first_data(page, plain, model, "")
-    assert missing is not None and missing.scores is None and "column" in missing.table["empty"]
+    assert first.missing is None and first.button == props(interactive=True)
+    sample = handlers.score_first_data(page, plain, model, "", "en")
+    assert sample is not None and sample.missing is not None and "texts.txt has only one text column" in sample.missing["text"]
+    assert len(page.pair_scores.get(sample.scores).rows) == 400 and "Scored pairs" in sample.table["made"]["words"]
+    assert sample.button == props(interactive=False) and sample.header.model is UNCHANGED
+    chinese = handlers.score_first_data(page, plain, model, "", "zh")
+    assert chinese is not None and "Chinese scored pairs" in chinese.table["made"]["words"]
     assert handlers.clear_pairs().scores is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from ....i18n import _
 from ....runs.files import RunFiles
 from ....serialization import to_plain
 from ....services.model_diff import MAX_QUERIES
-from ...components import cancel_button, download_button, form_key, form_provenance
+from ...components import cancel_button, download_button, first_sight, form_key, form_provenance
 from ...handlers import progress_callback
 from ...panel import EventOptions, Panel
 from ...run_view import scores_view
@@ -38,8 +38,13 @@ SUBTAB = "changed"
 _TAB = "Evaluate"
 _EMPTY = "Compare two models on one corpus: aligned maps, pairs that moved, neighbors lost and gained."
 _NO_CATEGORY = "No category"
-_SAVE_IN_ADDRESS = "(from, to, ask) => { if (from && to) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask }); }"
+# What the sub-tab opens with by itself is no place of its own.
+_SAVE_IN_ADDRESS = """(from, to, ask) => {
+  const isFirst = SB.isFirst(document.querySelector('#changed-view .sb-view'));
+  if (from && to && !isFirst) SB.place({ tab: 'evaluate', view: 'changed', from, to, ask });
+}"""
 _MAX_MOVED_TEXTS = 20
+_MAX_FIRST_TEXTS = 1_000  # texts on which models are compared without being asked
 _MAX_CATEGORY_PAIRS = 12
 _MOSTLY = 0.5  # share of a text's neighbors
 
@@ -53,7 +58,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ModelDiffView:
-    corpus: str
+    corpus: str | Unchanged
     comparison: Comparison
     diff: Value
     downloads: Update
@@ -104,6 +109,22 @@ def compare(
     return ModelDiffView(key, comparison, diff_value(changes, titles, comparison) | {"made": provenance}, props(visible=True))
 
 
+def compare_first(
+    page: Page,
+    corpus: str | None,
+    before: str | None,
+    after: str | None,
+    queries: str | None,
+    category: str | None,
+    progress: gr.Progress | None = None,
+) -> ModelDiffView | None:
+    """Return what the sub-tab opens with: the proposed models compared on the corpus, unless it is large."""
+    is_small = len(page.corpora.selected(corpus).corpus) <= _MAX_FIRST_TEXTS
+    if not is_small or not before or not after or before == after:
+        return None
+    return replace(compare(page, corpus, before, after, queries, category, progress), corpus=UNCHANGED)
+
+
 def compare_requested(
     page: Page, requested: ComparisonRequest | None, corpus: str | None, category: str | None, progress: gr.Progress | None = None
 ) -> ModelDiffView | None:
@@ -140,9 +161,19 @@ def _requested_view(
 def update_models(page: Page, owner: object, before: str | None, after: str | None) -> tuple[Update, Update]:
     choices = page.model_choices(owner)
     names = [name for _, name in choices]
-    after = after if after in names else next((name for name in names if name.startswith("run-")), None)
+    bundled = _bundled_pair(page, names)
+    if (before, after) == bundled:  # proposed before there was a run
+        before = after = None
+    if after not in names:
+        after = next((name for name in names if name.startswith("run-")), bundled[1])
     before = before if before in names else base_model(page, after)
     return props(choices=choices, value=before), props(choices=choices, value=after)
+
+
+def _bundled_pair(page: Page, names: Sequence[str]) -> tuple[str, str | None]:
+    """Return the default model and another one of ``names``, the multilingual one if it is among them."""
+    default, others = page.studio.settings.default_model, [page.studio.languages.multilingual, *names]
+    return default, next((name for name in others if name in names and name != default), None)
 
 
 def select_base(page: Page, owner: object, after: str | None) -> str | Unchanged:
@@ -347,9 +378,10 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         with gr.Row():
             choices = page.model_choices(None)
+            proposed = _bundled_pair(page, [name for _, name in choices])
             before, after = (
-                gr.Dropdown(choices, value=None, label=label, elem_id=elem_id, elem_classes=["sb-data"], min_width=200)
-                for label, elem_id in (("From", "changed-before"), ("To", "changed-after"))
+                gr.Dropdown(choices, value=value, label=label, elem_id=elem_id, elem_classes=["sb-data"], min_width=200)
+                for label, elem_id, value in (("From", "changed-before", proposed[0]), ("To", "changed-after", proposed[1]))
             )
             columns = _category_props(page.corpora.sample().corpus, None)
             category = gr.Dropdown(
@@ -379,6 +411,7 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
     panel.components |= {"form": form, "downloads": downloads, "diff": diff, "subtabs": subtabs}
     running: EventOptions = {"progress_on": "diff"}
     panel.on(button.click, compare, task="changed", **running)
+    panel.on(first_sight("changed-view").select, compare_first, task="changed", **running)
     panel.on(page.models_to_compare.change, open_models, quiet=True)
     panel.on(page.location.change, open_location, quiet=True)
     panel.on(requested.change, compare_requested, task="changed", **running)

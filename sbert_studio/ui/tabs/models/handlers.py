@@ -21,6 +21,7 @@ from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, pr
 if TYPE_CHECKING:
     from ....runs.run import Run
     from ....services.results import ModelSummary
+    from ...routing import Location
 
 _SELECT = "Select a model to see its details."
 _NO_RUNS = "No runs yet. Models that you train in the Fine-tune tab are listed here."
@@ -104,6 +105,19 @@ def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
         return ModelsView("", cards, listed, None, no_selection(notices), None, **_buttons(()))
     details, run, curves = model_details(page, owner, chosen)
     return ModelsView(chosen, cards, listed, run, details, curves, **_buttons(model_actions(page, owner, chosen)))
+
+
+def show_first_model(page: Page, owner: object, chosen: str, model: str | None) -> ModelsView:
+    """Show the selected model or, as long as there is none, the one in the header."""
+    listed, _unused = list_models(page, owner, "")
+    return show_models(page, owner, next((name for name in (chosen, model, *listed) if name in listed), ""))
+
+
+def open_location(page: Page, location: Location | None, owner: object) -> ModelsView | None:
+    """Show the model or run of a URL; one that no longer exists is ignored."""
+    if location is None or not location.chosen or location.chosen not in list_models(page, owner, "")[0]:
+        return None
+    return show_models(page, owner, location.chosen)
 
 
 def model_actions(page: Page, owner: object, name: str) -> tuple[str, ...]:

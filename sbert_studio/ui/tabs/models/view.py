@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TITLE = "Models"
 ORDER = 6
+_SAVE_CHOSEN = "(chosen) => { SB.place({ tab: 'models', chosen }); SB.reveal('models-whole'); }"
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -59,7 +60,8 @@ def build(studio: Studio, page: Page) -> None:
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole
     selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
-    selected.then(None, js="() => SB.reveal('models-whole')")
+    selected.then(None, [chosen], None, js=_SAVE_CHOSEN)
+    panel.on(page.location.change, handlers.open_location, quiet=True)
     panel.on(panel["use"].click, use_model, quiet=True)
     panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
     panel.on(panel["stop"].click, handlers.stop_run, queue=False, quiet=True)
@@ -70,7 +72,7 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(panel["confirm"].click, handlers.delete_model, quiet=True)
     panel.on(page.runs_version.change, handlers.refresh_models, quiet=True)
     push.listen(chosen)
-    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.show_models, quiet=True))
+    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.show_first_model, quiet=True))
 
 
 def _build_static_embeddings(studio: Studio, page: Page) -> None:

@@ -29,6 +29,7 @@ SUBTAB = "near"
 """Id of the sub-tab in the URL."""
 BUTTON = "alike-go"
 DEFAULT_THRESHOLD = 0.95
+MAX_FIRST_TEXTS = 5_000  # texts that are compared without being asked
 NO_CATEGORY = ("No category", "")
 NO_GROUPS = "Groups of near-duplicates appear here. You set the similarity threshold and choose which text of each group to keep."
 _STEPS = tuple(round(MIN_THRESHOLD + step / 200, 3) for step in range(round((1 - MIN_THRESHOLD) * 200) + 1))
@@ -115,7 +116,7 @@ class GroupsView:
 @dataclass(frozen=True)
 class DuplicatesView:
     view: GroupsView
-    corpus: str
+    corpus: str | Unchanged
     result_key: str  # key in ``page.duplicates``
     category: Update  # update of the column chooser
     downloads: Update  # update of the row of buttons
@@ -138,6 +139,15 @@ def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str
     )
 
 
+def find_first_duplicates(
+    page: Page, saved_duplicates: object, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None
+) -> DuplicatesView | None:
+    """Return what the sub-tab opens with, with the decisions stored in the browser; a large corpus is only compared when asked for."""
+    if len(page.corpora.selected(corpus).corpus) > MAX_FIRST_TEXTS:
+        return None
+    return replace(_find_with_decisions(page, saved_duplicates, f"{DEFAULT_THRESHOLD}", corpus, model, keep, progress), corpus=UNCHANGED)
+
+
 def open_linked_duplicates(location: Location | None) -> Location | Unchanged:
     return location if location is not None and location.view == SUBTAB and location.alike else UNCHANGED
 
@@ -152,12 +162,22 @@ def find_linked_duplicates(
     progress: gr.Progress | None = None,
 ) -> DuplicatesView | None:
     """Find near-duplicates at the threshold from a URL, with the decisions stored in the browser."""
-    if linked is None:
-        return None
+    return None if linked is None else _find_with_decisions(page, saved_duplicates, linked.alike, corpus, model, keep, progress)
+
+
+def _find_with_decisions(
+    page: Page,
+    saved_duplicates: object,
+    threshold: str,
+    corpus: str | None,
+    model: str | None,
+    keep: str,
+    progress: gr.Progress | None,
+) -> DuplicatesView:
     view = find_duplicates(page, corpus, model, keep, progress)
     duplicates, decisions = page.duplicates.get(view.result_key), view.view.decisions
     assert isinstance(decisions, Decisions)
-    decisions = decisions.restore(saved_duplicates, duplicates, linked.alike)
+    decisions = decisions.restore(saved_duplicates, duplicates, threshold)
     return replace(view, view=_groups_view(page, view.result_key, decisions), keep=decisions.keep)
 
 

@@ -202,6 +202,7 @@ def _build_duplicates(page: Page) -> None:
     )
     event = panel.on(button.click, duplicates.find_duplicates, task="alike", progress_on="groups")
     event.success(None, js=_SAVE_DUPLICATES)  # the view saves another threshold
+    panel.on(first_sight("alike-view").select, duplicates.find_first_duplicates, task="alike", progress_on="groups")
     panel.on(page.location.change, duplicates.open_linked_duplicates, output="linked", quiet=True)
     panel.on(panel["linked"].change, duplicates.find_linked_duplicates, task="alike", progress_on="groups")
     # Clicks may arrive faster than responses; each one counts, in order.
@@ -217,7 +218,7 @@ def _build_shards(page: Page) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         folder = gr.Textbox(
             label="Large corpus (folder of Parquet shards)",
-            info="Written by sbert-studio encode, on one machine or several; its rows stay on disk.",
+            info="Written by sbert-studio encode, on one machine or several; its rows stay on disk. The results appear below.",
             elem_id="shards-folder",
             elem_classes=["sb-data"],
         )
@@ -225,6 +226,6 @@ def _build_shards(page: Page) -> None:
         k = gr.Slider(1, 100, DEFAULT_RESULTS, step=1, label="Results", elem_id="shards-k")
         button = gr.Button("Search", variant="primary", elem_id="shards-go")
         cancel_button("shards")
-    hits = view("table", placeholder(NO_HITS), elem_id="shards-hits")
+    hits = view("table", elem_id="shards-hits")
     panel = Panel(page, folder=folder, query=query, k=k, hits=hits)
     panel.on([button.click, query.submit], handlers.search_shards, output="hits", task="shards", latest_only=True, progress_on="hits")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....data.language import count_languages
+from ....data.samples import default_sample
 from ....errors import StudioError
 from ....explore.duplicates import similarity_order
 from ....i18n import _, join, to_sentence
@@ -15,7 +16,7 @@ from ....models.similarity import score_note
 from ....serialization import to_plain
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
-from ...state import SIMILARITY, ModelUpdate, TextPair
+from ...state import SIMILARITY, ModelUpdate, SelectedCorpus, TextPair
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, table
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class PairsView:
     save: Update  # updates of the download buttons
     save_xlsx: Update
     worst: Value | None
+    missing: Value | None = None  # note on why the sample is shown instead of the data
+    button: Update = field(default_factory=lambda: props(interactive=True))
     header: ModelUpdate = field(default_factory=ModelUpdate)
 
 
@@ -348,15 +351,38 @@ def score_data(page: Page, corpus: str | None, model: str | None, saved_model: s
 
 
 def score_first_data(
-    page: Page, corpus: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
+    page: Page, corpus: str | None, model: str | None, saved_model: str, language: str, progress: gr.Progress | None = None
 ) -> PairsView | None:
-    """Score the pairs that the part opens with, or say what the data lacks; many pairs are only scored when asked for."""
-    if page.corpora.selected(corpus).corpus.account.read > _MAX_FIRST_PAIRS:
-        return None
+    """Score the pairs that the part opens with: those of the data, or of a sample if it has none; many are only scored when asked for."""
+    selected = page.corpora.selected(corpus)
+    if not page.studio.similarity.has_pairs(page.corpora.table(selected.path, selected.corpus.name)):
+        return _score_sample(page, selected, model, language, progress)
+    if selected.corpus.account.read > _MAX_FIRST_PAIRS:
+        return clear_pairs()
     try:
         return score_data(page, corpus, model, saved_model, progress)
     except StudioError as error:
         return replace(clear_pairs(), table=placeholder(join(" ", [to_sentence(part) for part in (error.message, error.hint) if part])))
+
+
+def _score_sample(
+    page: Page, selected: SelectedCorpus, model: str | None, language: str, progress: gr.Progress | None = None
+) -> PairsView | None:
+    """Score the pairs of a sample, and say that the data has none."""
+    sample, name = default_sample(language, "scored_pairs"), selected.corpus.name
+    disabled = props(interactive=False)
+    if sample is None:
+        return replace(clear_pairs(), button=disabled)
+    table = page.corpora.table(sample.path, sample.title)
+    fitting, _unused = page.fit_model(model, "", sample.title, page.studio.data.count_languages(table))
+    scores = page.studio.similarity.compare_file(table, fitting, progress_callback(progress, "Encoding"))
+    text = _(
+        "{name} has only one text column, but pairs need two. Below are the pairs of the sample “{sample}”.", name=name, sample=sample.title
+    )
+    made = page.provenance(fitting)
+    made |= {"form": "first", "key": "", "words": join(" · ", [made["words"], sample.title])}  # follows the header by itself
+    view = pairs_view(scores, page.pair_scores.put(scores), made, sample.title, ModelUpdate())
+    return replace(view, missing={"text": text, "theirs": page.corpora.user_names(selected)}, button=disabled)
 
 
 def label_row(page: Page, scores: str | None, owner: object, selection: Selection) -> int | Unchanged:
