@@ -202,7 +202,7 @@
     if (!value.cards.length) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(el("div", { class: "sb-cards" }, value.cards.map((card, index) => el("button", { type: "button",
       class: "sb-card" + (value.current === card.id ? " sb-current" : ""), "aria-pressed": value.current === card.id ? "true" : "false",
-      on: { click: () => select(host, "card", index) } },
+      on: { click: () => { window.SB.place({ tab: "models", chosen: card.id }); select(host, "card", index); } } },
       el("span", { class: "sb-card-head" }, el("strong", { translate: "no" }, card.title), card.badge ? el("span", { class: `sb-badge sb-${card.badge}` }, card.badge) : null),
       el("span", { class: "sb-dim" }, card.subtitle),
       card.gain ? el("span", { class: "sb-card-score" }, ...window.SB.gain(card.gain)) : null))));

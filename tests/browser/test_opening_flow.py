@@ -98,10 +98,11 @@ def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     app.map.open()
     app.add_data("mine.csv", csv_text(("text", "number"), [(text, number) for number, text in enumerate(TEXTS)]))
     app.expect_address(tab="map", drawn="1")
-    before = app.address
+    before, tabs = app.address, app.tab_bar.bounding_box()
     page.goto(app.url)
     app.ready()
     expect(page.locator(".sb-continued")).to_contain_text("Continued")
+    assert app.tab_bar.bounding_box() == tabs, "the note moves nothing down"
     expect(app.map.scene.drawing).to_be_visible()
     expect(app.corpus_name).to_have_value("mine.csv")
     assert app.address == before
@@ -113,6 +114,33 @@ def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     app.ready()
     assert "corpus" not in app.address
     expect(page.locator("#similarity-a textarea")).not_to_have_value("my own text")
+    app.forgive_interrupted_requests()
+
+
+def test_each_part_of_a_tab_opens_with_a_result(app: App) -> None:
+    """The sample has no pairs, for which another sample stands in; two models are proposed, and the model that was selected is kept."""
+    page = app.page
+    app.similarity.open_part("Pairs of your data")
+    expect(page.locator("#pairs-missing")).to_contain_text("Support requests has only one text column")
+    expect(page.locator("#pairs-table tbody tr").first).to_be_visible()
+    expect(page.locator("#pairs-go")).to_be_disabled()
+    app.search.open()
+    page.get_by_role("tab", name="Near-duplicates").click()
+    expect(page.locator("#alike-view .sb-alike-group").first).to_be_visible()
+    assert "alike" not in app.address
+    app.evaluate.open()
+    page.get_by_role("tab", name="Compare models").click()
+    app.evaluate.changes.expect_drawn(share=1)
+    assert "to" not in app.address
+    app.models.open()
+    expect(page.locator("#models-facts h3")).to_have_text(MODEL_NAME)
+    app.models.cards.filter(has_text=MULTILINGUAL_NAME).click()
+    expect(page.locator("#models-facts h3")).to_have_text(MULTILINGUAL_NAME)
+    expect(page.locator(".sb-empty:visible")).to_have_count(0)
+    app.settle()
+    page.goto(app.url)
+    app.ready()
+    expect(page.locator("#models-facts h3")).to_have_text(MULTILINGUAL_NAME)
     app.forgive_interrupted_requests()
 
 

@@ -198,5 +198,8 @@ def test_sub_tab_opens_with_the_groups_of_a_small_corpus(page: Page, view: Dupli
     opened = handlers.find_first_duplicates(page, kept.saved_duplicates, view.corpus, None, "first")
     assert opened is not None and opened.corpus is UNCHANGED and opened.view.groups["groups"]
     assert opened.view.decisions == kept.decisions and opened.view.saved_duplicates == kept.saved_duplicates
+    monkeypatch.setattr(handlers, "DEFAULT_THRESHOLD", 1.1)  # which no pair reaches
+    lower = handlers.find_first_duplicates(page, None, view.corpus, None, "first")
+    assert lower is not None and lower.view.decisions.threshold == 1.0 and lower.view.groups["groups"]
     monkeypatch.setattr(handlers, "MAX_FIRST_TEXTS", 3)
     assert handlers.find_first_duplicates(page, kept.saved_duplicates, view.corpus, None, "first") is None

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 TITLE = "Models"
 ORDER = 6
-_SAVE_CHOSEN = "(chosen) => { SB.place({ tab: 'models', chosen }); SB.reveal('models-whole'); }"
 
 
 def build(studio: Studio, page: Page) -> None:
@@ -60,7 +59,7 @@ def build(studio: Studio, page: Page) -> None:
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole
     selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
-    selected.then(None, [chosen], None, js=_SAVE_CHOSEN)
+    selected.then(None, js="() => SB.reveal('models-whole')")
     panel.on(page.location.change, handlers.open_location, quiet=True)
     panel.on(panel["use"].click, use_model, quiet=True)
     panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)

@@ -142,10 +142,20 @@ def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str
 def find_first_duplicates(
     page: Page, saved_duplicates: object, corpus: str | None, model: str | None, keep: str, progress: gr.Progress | None = None
 ) -> DuplicatesView | None:
-    """Return what the sub-tab opens with, with the decisions stored in the browser; a large corpus is only compared when asked for."""
+    """Return what the sub-tab opens with, with the decisions stored in the browser; a large corpus is only compared when asked for.
+
+    If no pair reaches the default threshold, a lower one shows the most similar pair.
+    """
     if len(page.corpora.selected(corpus).corpus) > MAX_FIRST_TEXTS:
         return None
-    return replace(_find_with_decisions(page, saved_duplicates, f"{DEFAULT_THRESHOLD}", corpus, model, keep, progress), corpus=UNCHANGED)
+    view = _find_with_decisions(page, saved_duplicates, f"{DEFAULT_THRESHOLD}", corpus, model, keep, progress)
+    duplicates, decisions = page.duplicates.get(view.result_key), view.view.decisions
+    assert isinstance(decisions, Decisions)
+    closest = float(duplicates.tree.scores[0]) if len(duplicates.tree.scores) else 0.0
+    if MIN_THRESHOLD <= closest < DEFAULT_THRESHOLD:
+        lower = max(step for step in _STEPS if step <= closest)
+        view = replace(view, view=_groups_view(page, view.result_key, replace(decisions, threshold=lower)))
+    return replace(view, corpus=UNCHANGED)
 
 
 def open_linked_duplicates(location: Location | None) -> Location | Unchanged:
