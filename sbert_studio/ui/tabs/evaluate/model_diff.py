@@ -378,7 +378,8 @@ def build_model_diff(page: Page, subtabs: gr.Tabs) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         with gr.Row():
             choices = page.model_choices(None)
-            proposed = _bundled_pair(page, [name for _, name in choices])
+            names = [name for _, name in choices]
+            proposed = [name if name in names else None for name in _bundled_pair(page, names)]
             before, after = (
                 gr.Dropdown(choices, value=value, label=label, elem_id=elem_id, elem_classes=["sb-data"], min_width=200)
                 for label, elem_id, value in (("From", "changed-before", proposed[0]), ("To", "changed-after", proposed[1]))
