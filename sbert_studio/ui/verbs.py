@@ -146,10 +146,10 @@ def similarity(studio: Studio, a: str, b: str, model: str) -> Similarity:
 
 
 def search(studio: Studio, file: str, query: str, k: float, mode: str, model: str, column: str) -> SearchResult:
-    """Find the texts of a file that are most similar to a query.
+    """Find the texts of a file that are most similar to a query; of documents, the best passage of each.
 
     Args:
-        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts, or documents: PDF, DOCX, HTML, MD, or a ZIP of them.
         query: the text to search for.
         k: number of hits.
         mode: semantic, lexical or hybrid.
@@ -169,7 +169,7 @@ def mine(studio: Studio, file: str, top: float, model: str, column: str) -> Mine
     """Find the most similar pairs of texts in a file.
 
     Args:
-        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts, or documents: PDF, DOCX, HTML, MD, or a ZIP of them.
         top: number of pairs.
         model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the text column; empty to detect it.
@@ -186,7 +186,7 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
     """Draw the texts of a file as a map with topics.
 
     Args:
-        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts, or documents: PDF, DOCX, HTML, MD, or a ZIP of them.
         clusters: auto, or the number of topics.
         dimensions: 2 or 3.
         model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
@@ -210,7 +210,7 @@ def topics(studio: Studio, file: str, topics: str, model: str, column: str) -> T
     """Find the topics of the texts of a file, and count them over time and by category.
 
     Args:
-        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts.
+        file: a CSV, TSV, TXT, JSONL, XLSX or Parquet file of texts, or documents: PDF, DOCX, HTML, MD, or a ZIP of them.
         topics: auto, or the number of topics.
         model: a bundled model's name, a run's id or a hub id; empty for the default, which depends on the language of the texts.
         column: the text column; empty to detect it.

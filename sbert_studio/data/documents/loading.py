@@ -304,8 +304,8 @@ class _OpenArchives:
             yield from self._entry(path.name, path.stat().st_size, _local(path))
 
     def _from_folder(self, folder: Path) -> Iterator[_Entry]:
-        if (folder / _BEIR_CORPUS).is_file():
-            yield from self._entry(_BEIR_CORPUS, 0, _local(folder / _BEIR_CORPUS))
+        if (corpus := folder / _BEIR_CORPUS).is_file():
+            yield from self._entry(_BEIR_CORPUS, corpus.stat().st_size, _local(corpus))
             return
         pending = [folder]
         while pending:

@@ -7,6 +7,7 @@ child inherits no open files, writes none, and gets each path and returns each r
 from __future__ import annotations
 
 import json
+import math
 import queue
 import subprocess
 import sys
@@ -26,8 +27,10 @@ MEMORY_BYTES = 2 << 30
 SECONDS = 60.0
 """Maximum duration of reading one file."""
 
+_KILLED = {-9: "memory", -24: "too_slow"}  # exit code by signal: SIGKILL, SIGXCPU
+_GRACE_SECONDS = 5
 _POLL_SECONDS, _START_SECONDS = 0.2, 60.0
-_START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name__} import serve; serve(int(sys.argv[2]))"
+_START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name__} import serve; serve(*map(int, sys.argv[2:]))"
 
 
 class DocumentReader:
@@ -92,8 +95,8 @@ class DocumentReader:
                 checkpoint()
                 if time.monotonic() > end:
                     raise ExtractionError("too_slow") from None
-        if not line:  # killed: most likely for memory or processor time, or a crash of a parser
-            raise ExtractionError("memory" if self._process is not None and self._process.wait() == -9 else "damaged")
+        if not line:  # killed by the system for lack of memory or for processor time, or a crash of a parser
+            raise ExtractionError(_KILLED.get(0 if self._process is None else self._process.wait(), "damaged"))
         answer: dict[str, Any] = json.loads(line)
         return answer
 
@@ -101,7 +104,7 @@ class DocumentReader:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.close()
-        command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(self._memory)]
+        command = [sys.executable, "-P", "-c", _START, json.dumps(sys.path), str(self._memory), str(math.ceil(self._seconds))]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, close_fds=True)
         self._answers = queue.SimpleQueue()
         threading.Thread(target=_collect, args=(self._process.stdout, self._answers), daemon=True).start()
@@ -116,7 +119,7 @@ def _collect(stream: IO[bytes], answers: queue.SimpleQueue[bytes]) -> None:
     answers.put(b"")
 
 
-def serve(memory: int) -> None:
+def serve(memory: int, seconds: int) -> None:
     """Read files in the child process until its input ends."""
     _limit_resources(memory)
     answers, sys.stdout = sys.stdout.buffer, sys.stderr  # parsers that print must not disturb the answers
@@ -124,6 +127,7 @@ def serve(memory: int) -> None:
     answers.flush()
     for line in sys.stdin.buffer:
         path, suffix = json.loads(line)
+        _limit_processor_time(seconds)
         answers.write(json.dumps(_read(Path(path), suffix)).encode() + b"\n")
         answers.flush()
 
@@ -149,3 +153,15 @@ def _limit_resources(memory: int) -> None:
     for kind, limit in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
         with suppress(OSError, ValueError):  # a lower limit may already apply, and macOS has no limit of the address space
             resource.setrlimit(kind, (limit, limit))
+
+
+def _limit_processor_time(seconds: int) -> None:
+    """End this process after so many seconds of processor time from now, in case the parent has died and cannot end it."""
+    try:
+        import resource
+    except ImportError:
+        return
+    used = math.ceil(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds + _GRACE_SECONDS, most))
