@@ -13,6 +13,7 @@ from tiny_studio import WordSums, peer, sentences
 
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.data.retrieval import RetrievalSet, build_set
+from sbert_studio.evaluation import bootstrap
 from sbert_studio.evaluation.encoding import encode_columns
 from sbert_studio.evaluation.evaluate import evaluate
 from sbert_studio.evaluation.ranking import (
@@ -179,8 +180,20 @@ def test_the_most_similar_pairs_are_those_of_a_full_sort(count: int, monkeypatch
 
 def test_mined_pairs_with_equal_scores_count_together_and_missing_ones_as_nothing() -> None:
     scores, correct = np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, False, True, False])
-    found, at_rank = mining.evaluate_mined_pairs(scores, correct, 4)
+    found = mining.evaluate_mined_pairs(scores, correct, 4)
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 4)
     assert (found["f1"], found["recall"]) == (pytest.approx(4 / 7), 0.5)
-    np.testing.assert_allclose(at_rank, [1, 2 / 3, 2 / 3, 0.5])
-    assert mining.evaluate_mined_pairs(scores, np.zeros(4, bool), 4)[0]["average_precision"] == 0
+    assert mining.evaluate_mined_pairs(scores, np.zeros(4, bool), 4)["average_precision"] == 0
+
+
+def test_a_resample_of_mined_pairs_scores_as_if_its_pairs_were_repeated() -> None:
+    rng = np.random.default_rng(4)
+    scores, correct = np.sort(rng.integers(0, 30, 60) / 30)[::-1], rng.random(60) < 0.3
+    names, total = rng.permutation(int(correct.sum()) + 5)[: correct.sum()], int(correct.sum()) + 5
+    drawn = np.concatenate(list(bootstrap.resample_weights(total)))
+    times = np.ones((len(drawn), 60), int)
+    times[:, correct] = drawn[:, names]
+    wanted = [
+        mining.evaluate_mined_pairs(np.repeat(scores, one), np.repeat(correct, one), total)["average_precision"] for one in times[:50]
+    ]
+    np.testing.assert_allclose(mining.bootstrap_mined_pairs(scores, correct, names, total)[:50], wanted)

@@ -10,7 +10,7 @@ from ...data.split import normalize_text
 from ...errors import StudioError
 from ...models.similarity import similarity
 from ...progress import checkpoint
-from ..bootstrap import bootstrap_mean, percentile_interval
+from ..bootstrap import bootstrap_scores, percentile_interval
 from ..report import Report
 from .base import TASK_REGISTRY, EncodedExamples, Task, require_order
 
@@ -23,7 +23,7 @@ _BLOCK = 4_000_000  # cells per block of similarities
 _NAMES = ("average_precision", "f1", "precision", "recall", "threshold")
 
 
-def evaluate_mined_pairs(scores: np.ndarray, correct: np.ndarray, total: int) -> tuple[dict[str, float], np.ndarray]:
+def evaluate_mined_pairs(scores: np.ndarray, correct: np.ndarray, total: int) -> dict[str, float]:
     """Compute average precision and the best F1 of mined pairs, with equal scores combined.
 
     Args:
@@ -32,19 +32,37 @@ def evaluate_mined_pairs(scores: np.ndarray, correct: np.ndarray, total: int) ->
         total: number of pairs of equal meaning, found or not.
 
     Returns:
-        ``{average_precision, f1, precision, recall, threshold}``, and the precision at the rank of each pair, (m,).
+        ``{average_precision, f1, precision, recall, threshold}``.
     """
     last = np.flatnonzero(np.diff(scores, append=-np.inf))
     hits, mined = np.cumsum(correct)[last], last + 1
-    precision = hits / mined
-    at_rank = np.repeat(precision, np.diff(mined, prepend=0))
     if not len(last) or not hits[-1]:
-        return dict.fromkeys(_NAMES, 0.0), at_rank
-    f1 = 2 * hits / (mined + total)
+        return dict.fromkeys(_NAMES, 0.0)
+    precision, f1 = hits / mined, 2 * hits / (mined + total)
     best = int(f1.argmax())
     following = scores[last[min(best + 1, len(last) - 1)]]
-    values = (at_rank[correct].sum() / total, f1[best], precision[best], hits[best] / total, (scores[last[best]] + following) / 2)
-    return dict(zip(_NAMES, map(float, values), strict=True)), at_rank
+    average = np.diff(hits, prepend=0) @ precision / total
+    values = (average, f1[best], precision[best], hits[best] / total, (scores[last[best]] + following) / 2)
+    return dict(zip(_NAMES, map(float, values), strict=True))
+
+
+def bootstrap_mined_pairs(scores: np.ndarray, correct: np.ndarray, names: np.ndarray, total: int) -> np.ndarray:
+    """Return the average precision in every resample of the pairs of equal meaning, (resamples,); the other pairs stay.
+
+    Args:
+        scores, correct, total: as for :func:`evaluate_mined_pairs`.
+        names: for each correct pair, in the order of the scores, its number among the ``total`` pairs, equal for all models.
+    """
+    last = np.searchsorted(-scores, -scores, side="right") - 1  # the last pair with the same score
+    last_hit = np.cumsum(correct)[last][correct] - 1
+    wrong = np.cumsum(~correct)[last][correct]
+
+    def score(counts: np.ndarray) -> np.ndarray:
+        drawn = counts[:, names]
+        hits = np.cumsum(drawn, axis=1)[:, last_hit]
+        return np.asarray((drawn * hits / np.maximum(hits + wrong, 1)).sum(axis=1) / counts.sum(axis=1))
+
+    return bootstrap_scores(score, total)
 
 
 def find_top_pairs(vectors: np.ndarray, count: int = MAX_PAIRS, by: str = "cosine") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -94,10 +112,7 @@ class MiningTask(Task):
             raise StudioError("no row has two different texts of equal meaning", "paraphrase mining needs pairs to find")
         a, b, scores = find_top_pairs(vectors, by=by)
         correct = np.isin(mined := a * len(places) + b, wanted)
-        found, at_rank = evaluate_mined_pairs(scores, correct, len(wanted))
-        # The average precision is the mean, over the wanted pairs, of the precision at their ranks: 0 for a pair that is not mined.
-        each = np.zeros(len(wanted))
-        each[np.searchsorted(wanted, mined[correct])] = at_rank[correct]
-        drawn = bootstrap_mean(each)
+        found = evaluate_mined_pairs(scores, correct, len(wanted))
+        drawn = bootstrap_mined_pairs(scores, correct, np.searchsorted(wanted, mined[correct]), len(wanted))
         counts = {"texts": len(places), "pairs": len(wanted)}
         return Report("mining", len(examples), {**found, **counts, "interval": percentile_interval(drawn)}, resampled=drawn)
