@@ -58,7 +58,9 @@
   let continued = false;
   function goOn() {
     const last = recall();
-    if (Object.keys(read()).length || !(Object.keys(last).length || localStorage.getItem(TYPED))) return;
+    let typed = null;
+    try { typed = localStorage.getItem(TYPED); } catch { /* an exported file in a frame that denies storage */ }
+    if (Object.keys(read()).length || !(Object.keys(last).length || typed)) return;
     const found = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(location.search)), ...last });
     if (found.size) history.replaceState(null, "", `${location.pathname}?${found}${location.hash}`);
     continued = true;

@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from openpyxl import load_workbook
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
+
+from sbert_studio.ui import theme
+from sbert_studio.ui.map_columns import column_value
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # A server that ends its stream once nothing is under way, as Gradio's does; each join is answered when the test says so.
@@ -313,3 +317,54 @@ def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formul
     assert {cell.data_type for row in cells for cell in row if isinstance(cell.value, str)} <= {"s", "inlineStr"}, "no formulas"
     assert cells[1][0].quotePrefix and not cells[1][2].quotePrefix
     assert table == "\ufeff名前,'=1+1\r\né,'=2\r\n"
+
+
+_FILTER = """(value) => {
+  const root = document.body.appendChild(document.createElement("div")), removed = new Uint8Array(value.n);
+  window.filters = SB.mapping.filters(root, { n: () => value.n, removed: () => removed, columns: () => [value.name],
+    column: async () => SB.mapping.column(value), changed() {} });
+  filters.draw([value.name], [], true);
+  filters.open();
+}"""
+_KEPT = "(n) => Array.from({ length: n }, (_, row) => row).filter((row) => !filters.fails(row))"
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [0.5 + 0.5 * (row % 10) for row in range(200)],
+        [(row * 7919 % 1000) / 10 for row in range(300)],
+        [row * row / 7 for row in range(100)],
+        [1_700_000_000_126 + row % 20 for row in range(200)],
+        [1_000_000 + row * 1e-7 for row in range(100)],
+        [1e308, -1e308, -0.0, 0.0, 2.5],
+    ],
+    ids=["halves", "tenths", "fractions", "milliseconds", "near", "huge"],
+)
+def test_a_bar_of_a_filter_keeps_exactly_the_texts_it_counts(chromium: Browser, numbers: list[float]) -> None:
+    page = chromium.new_page(viewport={"width": 1100, "height": 800})
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_style_tag(content=f"{theme.css()} .sb-map-bars i {{ min-width: 9px; min-height: 40px; }}")
+    page.add_script_tag(content=theme.scripts())
+    value = column_value("price", [*map(repr, numbers), ""], "number")
+    page.evaluate(_FILTER, value)
+    bars = page.locator(".sb-map-bars i")
+    expect(bars.first).to_be_visible()
+    rows = np.array(numbers)
+    total = 0
+    for place in range(bars.count()):
+        count = int((bars.nth(place).get_attribute("title") or "").rpartition(": ")[2].replace(",", ""))
+        bars.nth(place).click()
+        kept = page.evaluate(_KEPT, len(numbers) + 1)
+        assert len(kept) == count, "clicking a bar keeps the texts that it counts"
+        total += count
+        bars.nth(place).click()  # again: no filter
+        assert page.evaluate("filters.active()") == 0
+    assert total == len(numbers), "every number is in a bar, and blanks are in none"
+    # One end is typed; the other, which the page has filled in, stays where it is.
+    middle = sorted(numbers)[len(numbers) // 2]
+    page.get_by_label("From", exact=True).fill(repr(float(middle)))
+    page.get_by_label("From", exact=True).press("Tab")
+    kept = page.evaluate(_KEPT, len(numbers) + 1)
+    assert kept == np.flatnonzero(rows >= middle).tolist()
+    page.close()

@@ -63,15 +63,30 @@
     const rough = width / parts || 1, power = 10 ** Math.floor(Math.log10(rough));
     return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough * (1 - 1e-9));
   }
-  const rounded = (value) => Number(value.toPrecision(12));
+  const rounded = (value) => Number(value.toPrecision(15));
 
-  // Bins of equal width with round edges; whole numbers and days have bins of whole widths. Both ends of a bin are shown inclusive.
+  // Bins of equal width with round edges; whole numbers and days have bins of whole widths. ``range`` is from the lowest to the highest value in
+  // some bins, both inclusive, so that a filter by it keeps exactly the rows that their bars count, also where values lie on an edge.
   function bins(found) {
-    const { low, high, whole } = span(found.numbers), step = Math.max(whole ? 1 : 0, niceStep(high - low, BINS));
-    const start = rounded(Math.floor(low / step + 1e-9) * step), count = Math.max(1, Math.floor((high - start) / step + 1e-9) + 1);
-    const edge = (bin) => rounded(start + bin * step);
-    return { start, step, count, low, high, whole, edge, of: (value) => Math.min(count - 1, Math.floor((value - start) / step + 1e-9)),
-      range: (from, to) => [edge(from), whole ? edge(to + 1) - 1 : edge(to + 1)] };
+    const { low, high, whole } = span(found.numbers), step = Math.max(whole ? 1 : 0, niceStep(high / BINS - low / BINS, 1));  // high - low may overflow
+    const begin = Math.floor(low / step + 1e-9) * step, start = whole ? begin : rounded(begin);
+    const place = (value) => { const apart = value - start; return Math.max(0, Math.floor((Number.isFinite(apart) ? apart / step : value / step - start / step) + 1e-9)); };
+    const count = place(high) + 1, edge = (bin) => (whole ? start + bin * step : rounded(start + bin * step));
+    const [lows, highs] = [new Float64Array(count).fill(Infinity), new Float64Array(count).fill(-Infinity)];
+    for (const value of found.numbers) {
+      if (Number.isNaN(value)) continue;
+      const bin = place(value);
+      if (value < lows[bin]) lows[bin] = value;
+      if (value > highs[bin]) highs[bin] = value;
+    }
+    const isPlain = whole && Math.max(Math.abs(low), Math.abs(high)) < Number.MAX_SAFE_INTEGER / 2;
+    function range(from, to) {
+      if (isPlain) return [edge(from), edge(to + 1) - 1];
+      let [least, most] = [Infinity, -Infinity];
+      for (let bin = from; bin <= to; bin += 1) { least = Math.min(least, lows[bin]); most = Math.max(most, highs[bin]); }
+      return least <= most ? [least, most] : [edge(from) + step / 2, edge(from) + step / 2];  // between the edges, where no value is
+    }
+    return { start, step, count, low, high, whole, edge, of: place, range, ends: (bin) => (isPlain ? range(bin, bin) : [edge(bin), edge(bin + 1)]) };
   }
   function histogram(found, kept, counts) {
     const sizes = new Uint32Array(kept.count);

@@ -57,13 +57,13 @@
       part.count = () => {
         const sizes = mapping.histogram(column, kept, passes(part)), most = Math.max(1, ...sizes);
         bars.childNodes.forEach((bar, bin) => {
-          const [low, high] = kept.range(bin, bin), inside = !part.range || (high >= part.range[0] && low <= part.range[1]);
+          const [low, high] = kept.range(bin, bin), ends = kept.ends(bin), inside = !part.range || (high >= part.range[0] && low <= part.range[1]);
           bar.firstChild.style.height = `${sizes[bin] ? Math.max(4, (100 * sizes[bin]) / most) : 0}%`;
-          bar.title = `${mapping.write(column, low)} – ${mapping.write(column, high)}: ${grouped(sizes[bin])}`;
+          bar.title = `${mapping.write(column, ends[0])} – ${mapping.write(column, ends[1])}: ${grouped(sizes[bin])}`;
           bar.classList.toggle("sb-out", !inside);
         });
         const [low, high] = part.range || whole;
-        for (const [box, value] of [[from, low], [to, high]]) if (document.activeElement !== box) box.value = isDate ? mapping.iso(value) : String(Number(value.toPrecision(12)));
+        for (const [box, value] of [[from, low], [to, high]]) if (document.activeElement !== box) box.value = isDate ? mapping.iso(value) : String(value);  // all digits: the ends are read back
         player?.show();
       };
       part.text = () => t`${mapping.write(column, part.range[0])} to ${mapping.write(column, part.range[1])}` + (part.withBlank && blanks ? t`, or blank` : "");
