@@ -87,6 +87,17 @@ class ColumnValues:
         empty &= ~self.is_blank
         return empty
 
+    def select(self, rows: Sequence[int]) -> ColumnValues:
+        """Return the values of some rows, which keep the format that all cells together show."""
+        index = np.asarray(rows, np.int64)
+        return ColumnValues(
+            self.type,
+            tuple(self.cells[row] for row in rows),
+            None if self.numbers is None else self.numbers[index],
+            None if self.days is None else self.days[index],
+            None if self.items is None else tuple(self.items[row] for row in rows),
+        )
+
     def count_items(self) -> Counter[str]:
         """Count the cells that contain each item or, for types without items, the occurrences of each distinct cell."""
         found = self.items if self.items is not None else ((cell,) for cell in self.cells if cell)

@@ -49,6 +49,12 @@ class DateColumn:
     unreadable: int
     order: str = ""
 
+    def select(self, rows: Sequence[int], cells: Sequence[str]) -> DateColumn:
+        """Return the dates of some rows, whose cells are ``cells``; they keep the format that the whole column shows."""
+        days = self.days[np.asarray(rows, np.int64)]
+        blank = sum(not cell.strip() for cell in cells)
+        return DateColumn(days, blank, int(np.isnat(days).sum()) - blank, self.order)
+
 
 def parse_dates(name: str, cells: Sequence[str]) -> DateColumn | None:
     """Return the dates of a column; ``None`` unless at least 90 % of its filled cells are dates of one format.

@@ -117,21 +117,31 @@ class TopicReport(JsonResult):
         return "" if parent is None else self.by_id[parent].label
 
 
-def make_topic_report(view: MapView, corpus: Corpus) -> TopicReport:
+def find_dates(corpus: Corpus) -> dict[str, DateColumn]:
+    """Return the dates of each column of dates, without those to which the user gave another type."""
+    others = {column for column, column_type in corpus.types.items() if column_type != "date"}
+    found = {column: parse_dates(column, cells) for column, cells in corpus.fields.items() if column not in others}
+    return {column: dates for column, dates in found.items() if dates is not None}
+
+
+def make_topic_report(view: MapView, corpus: Corpus, dates: Mapping[str, DateColumn] | None = None) -> TopicReport:
     """Return the tables of a map's topics. Blank cells are counted; columns that are left out are named in the notes.
 
     Args:
         corpus: the texts of the map, in the same order.
+        dates: the dates of its columns. By default they are found in ``corpus``; pass them for a part of a corpus, whose cells alone may
+            not show whether the month or the day comes first.
     """
+    known = find_dates(corpus) if dates is None else dates
     order = _display_order(view)
     rows = {topic: place for place, topic in enumerate(order)}
     places = np.array([rows[int(topic)] for topic in view.ids], np.int64)
     timelines, categories, notes = [], [], list(view.notes)
     for column, cells in corpus.fields.items():
-        dates = parse_dates(column, cells)
-        if dates is not None:
-            timelines.append(_timeline(column, dates, places, len(order)))
-            notes += _date_notes(column, dates)
+        if column in known:
+            if not np.isnat(known[column].days).all():
+                timelines.append(_timeline(column, known[column], places, len(order)))
+            notes += _date_notes(column, known[column])
             continue
         values = {cell for cell in cells if cell.strip()}
         if 1 < len(values) <= MAX_CATEGORIES and len(values) < sum(bool(cell.strip()) for cell in cells):

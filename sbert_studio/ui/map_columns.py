@@ -19,7 +19,7 @@ BLANK, OTHER = -1, -2  # codes of blank cells and of categories beyond MAX_LABEL
 _BOOLEANS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"0", "1"}, {"on", "off"}, {"是", "否"})
 
 
-def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None = None) -> Value:
+def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None = None, rows: Sequence[int] | None = None) -> Value:
     """Return the values of a column of n cells, as base64 of little-endian arrays.
 
     Every value has ``name``, ``n``, ``kind`` and ``unreadable``, the number of filled cells that are not of the column's type. By kind:
@@ -34,9 +34,11 @@ def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None
 
     Args:
         column_type: the type that the user chose; ``None`` detects it.
+        rows: the rows of these values, by default all. Type and format are those of the whole column, whichever rows are chosen.
     """
     values = parse_column(name, cells, column_type or detect_type(name, cells))
-    known: Value = {"name": name, "n": len(cells), "unreadable": int(values.unreadable.sum())}
+    values = values if rows is None else values.select(rows)
+    known: Value = {"name": name, "n": len(values.cells), "unreadable": int(values.unreadable.sum())}
     numbers = _numbers(values)
     if numbers is not None and np.isfinite(numbers).any():
         return known | {"kind": values.type, "numbers": to_base64(numbers.astype("<f8"))}

@@ -120,12 +120,14 @@ def write_map(
     edits: EditHistory | None = None,
     lines: Sequence[int] = (),
     wanted: Sequence[str] = (),
+    read: Callable[[str, Sequence[str]], Value] = column_value,
 ) -> Path:
     """Write a map as a single HTML file that works offline.
 
     Args:
         lines: row of each text in its file, by default counted from 1.
         wanted: columns that the file must contain (:func:`exported_columns`).
+        read: returns the values of a column of ``fields`` by its name and cells.
     """
     columns = {name: fields[name] for name in exported_columns(fields, wanted)}
     data = {
@@ -134,7 +136,7 @@ def write_map(
         "map": map_value(view, columns, title=title, edits=edits),
         "texts": list(texts),
         "lines": list(lines),
-        "columns": {name: column_value(name, cells) for name, cells in columns.items() if name != CLUSTERS},
+        "columns": {name: read(name, cells) for name, cells in columns.items() if name != CLUSTERS},
     }
     return write_html(path, "map/export", data)
 

@@ -22,7 +22,7 @@
     const ask = async (name, request) => { try { return await host.server[name]({ key: value.key, ...request }); } catch { return { error: "The map is no longer loaded. Draw it again." }; } };
     const shownColumns = () => mapping.shownColumns(value.colours);
     const sent = (rows) => (rows.length > MANY ? { bits: mapping.bits(rows, value.n) } : rows);
-    const edit = (what) => select(host, "edit", what.rows ? { ...what, rows: sent(what.rows) } : what);
+    const edit = (what) => select(host, "edit", { ...what, ...(what.rows ? { rows: sent(what.rows) } : {}), key: value.key });
 
     // Of many points, the value holds the addresses of the arrays instead of the arrays; those of the value before are kept, as edits leave most as they are.
     async function fetchArrays(next) {

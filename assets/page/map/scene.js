@@ -278,8 +278,8 @@
     }
     // The colours change once the values are there; until then both map and legend show the earlier ones.
     async function colourBy(name, byHand = false) {
-      const number = (wanted += 1), found = name === value.colours[0] ? null : await columnOf(name);
-      if (number !== wanted) return;
+      const number = (wanted += 1), key = value.key, found = name === value.colours[0] ? null : await columnOf(name);
+      if (number !== wanted || value.key !== key) return;  // another map has been drawn meanwhile
       if (byHand) hooks.colour?.(name);
       paint = found ? mapping.paint(found) : mapping.paintClusters(value.colours[0], ids, value.cluster_names);
       if (chosen && chosen.group !== undefined) close();

@@ -237,10 +237,13 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     """Edit the map and update the visitor's corpus.
 
     Args:
-        request: ``{"do": label, rename, merge, split, assign, remove or undo, …}``.
+        request: ``{"do": label, rename, merge, split, assign, remove or undo, "key": of the map that the page shows, …}``. While the page
+            fetches the points of another map, it still shows the one before, whose rows are other texts.
     """
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
+    if fields.get("key", map_key) != map_key:
+        raise StudioError("another map is being loaded", "wait until it is drawn, and try again")
     edits, show = _apply_request(page, drawn, fields)
     return save_edits(page, map_key, corpus, owner, edits, show)
 
@@ -429,7 +432,12 @@ def write_html(page: Page, map_key: str | None, filters: str | None = None) -> P
     wanted = view_model.read_columns(filters)
     if note := columns_note(corpus.fields, exported_columns(corpus.fields, wanted)):
         notify_info(note)
-    return write_map(view, corpus.texts, corpus.fields, path, title=title, edits=edits, lines=corpus.lines, wanted=wanted)
+    whole, rows = columns(drawn), _exported_rows(drawn, chosen)
+
+    def read(name: str, _cells: Sequence[str]) -> Value:
+        return column_value(name, whole[name], drawn.corpus.types.get(name), rows)
+
+    return write_map(view, corpus.texts, corpus.fields, path, title=title, edits=edits, lines=corpus.lines, wanted=wanted, read=read)
 
 
 def write_table(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".csv") -> Path:
@@ -442,13 +450,15 @@ def write_table(page: Page, map_key: str | None, filters: str | None = None, suf
 
 def write_report(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".xlsx") -> Path:
     """Write the topic report of the map as edited and filtered, as .xlsx or .html."""
-    from ....services.topic_report import make_topic_report
+    from ....services.topic_report import find_dates, make_topic_report
     from ....services.topic_report_files import write_topic_report
 
     drawn = page.maps.get(map_key)
     chosen = view_model.read_filter(filters, drawn)
     view, corpus = exported(drawn, chosen)
-    report = make_topic_report(view, corpus)
+    rows, whole = _exported_rows(drawn, chosen), find_dates(drawn.corpus)
+    dates = {name: found.select(rows, corpus.fields[name]) for name, found in whole.items()}
+    report = make_topic_report(view, corpus, dates)
     if chosen is not None:
         report = replace(report, notes=(view_model.filter_note(drawn, chosen), *report.notes))
     return write_topic_report(report, page.downloads.path(view_model.file_stem(drawn, "topics", chosen) + suffix), current_language())
@@ -488,7 +498,12 @@ def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str, not
         "cluster_label": [now.names[int(now.ids[row])] for row in rows],
     }
     table |= {axis: points[list(rows), i].tolist() for i, axis in enumerate("xyz"[: points.shape[1]])}
-    table |= {f"{column}_" if column in table else column: [cells[row] for row in rows] for column, cells in columns(drawn).items()}
+    fields = columns(drawn)
+    for column, cells in fields.items():
+        title = column
+        while title in table or (title != column and title in fields):  # a table may have both "x" and "x_"
+            title += "_"
+        table[title] = [cells[row] for row in rows]
     path = page.downloads.path(name)
     write_spreadsheet(path, table, notes)
     return path

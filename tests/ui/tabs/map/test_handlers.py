@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import numpy as np
+import pandas as pd
 import pytest
 
 from sbert_studio.errors import StudioError
@@ -409,3 +412,51 @@ def test_an_exported_map_contains_the_columns_in_use(page: Page, map_key: str) -
     for sent in ("[]", "{", '{"rows": 3}'):
         with pytest.raises(StudioError):
             handlers.write_html(page, map_key, sent)
+
+
+def test_an_edit_of_the_map_before_does_not_reach_the_one_that_is_being_loaded(page: Page, corpus_key: str, map_key: str) -> None:
+    with pytest.raises(StudioError, match="another map"):
+        edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "late", "key": "of the map before"})
+    assert not any(page.maps.get(map_key).edits.now.labels)
+    edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "late", "key": map_key})
+    assert page.maps.get(map_key).edits.now.labels[0] == "late"
+
+
+@pytest.fixture
+def table_map(page: Page, tmp_path: Path, map_key: str) -> str:
+    """A map of a table whose dates show only in December that the day comes first, and whose columns are called like those of the file."""
+    lines = ["text,sent,stars,x,x_"]
+    for row in range(40):
+        day = "25/12/2023" if row % 4 == 0 else f"0{1 + row % 9}/03/2024"
+        lines.append(f"text number {row} of this table,{day},{1 + row % 5},mine {row},other {row}")
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return draw(page, corpora.open_file(page, str(path)), None, None, MapSettings(neighbors=5))[1]
+
+
+def test_what_a_filter_leaves_is_read_as_the_whole_column_is(page: Page, table_map: str) -> None:
+    """The third of March stays in March where December is filtered out, and a few stars are still numbers."""
+    kept = [row for row in range(40) if row % 4 and row % 5 > 2]
+    chosen = json.dumps({"rows": bits(kept, 40)["bits"], "words": "stars: 4 to 5", "columns": ["sent", "stars"]})
+    report = pd.read_excel(handlers.write_report(page, table_map, chosen), sheet_name=None, header=None)
+    months = {str(value)[:7] for value in report["Over time by sent"].iloc[0, 1:]}
+    assert months == {"2024-03"}
+    data = handlers.write_html(page, table_map, chosen).read_text(encoding="utf-8")
+    columns = json.loads(data.partition('id="data">')[2].partition("</script>")[0])["columns"]
+    assert columns["stars"]["kind"] == "number" and columns["sent"]["kind"] == "date"
+    days = np.frombuffer(base64.b64decode(columns["sent"]["numbers"]), "<f8").astype("datetime64[D]")
+    assert days.tolist() == [date(2024, 3, 1 + row % 9) for row in kept]
+
+
+def test_a_type_that_the_user_chose_holds_in_exports_too(page: Page, table_map: str) -> None:
+    drawn = page.maps.get(table_map)
+    page.maps.put(replace(drawn, corpus=replace(drawn.corpus, types={"stars": "category", "sent": "category"})), table_map)
+    data = handlers.write_html(page, table_map).read_text(encoding="utf-8")
+    columns = json.loads(data.partition('id="data">')[2].partition("</script>")[0])["columns"]
+    assert columns["stars"]["kind"] == "category" and columns["sent"]["kind"] == "category"
+    assert "By sent" in pd.read_excel(handlers.write_report(page, table_map), sheet_name=None)
+
+
+def test_no_column_of_the_table_is_lost_in_the_file_of_a_map(page: Page, table_map: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(handlers.write_table(page, table_map).read_text(encoding="utf-8-sig"))))
+    assert (rows[3]["x__"], rows[3]["x_"]) == ("mine 3", "other 3")
