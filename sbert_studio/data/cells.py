@@ -19,7 +19,9 @@ _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
 _WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_EXACT_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")  # no leading or trailing zeros, which a number would lose
+_EXACT_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9]\d*)(\.\d*[1-9])?")  # no leading or trailing zeros, which a number would lose
+_CODE = re.compile(r"0\d+|\d{16,}")  # digits that are no number: a postal code, a long identifier
+_GENERAL_DIGITS = 11  # spreadsheets show longer whole numbers as 1.2E+11, unless their format says otherwise
 _LONGEST_XLSX_CELL = 32_767
 LONGEST_CELL = 1 << 20
 """Maximum number of characters in a cell. Longer cells raise an error with their row, so that one file cannot exhaust memory."""
@@ -96,7 +98,8 @@ def write_spreadsheet(path: Path, columns: Mapping[str, Sequence[Any]], notes: S
 def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence[str] = ()) -> None:
     """Write columns of equal length as an XLSX workbook; ``notes`` are lines of a second sheet.
 
-    Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers if no digit is lost.
+    Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers if no digit is lost, unless the
+    column has codes such as 00501: then its other cells are codes too.
     """
     from openpyxl import Workbook
 
@@ -104,8 +107,12 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
     sheet = book.create_sheet("Texts")
     sheet.freeze_panes = "A2"
     sheet.append([xlsx_cell(sheet, name, is_header=True) for name in columns])
+    read = [
+        cell_text if any(isinstance(value, str) and _CODE.fullmatch(value) for value in cells) else _as_number for cells in columns.values()
+    ]
     for row in zip(*columns.values(), strict=True):
-        sheet.append([xlsx_cell(sheet, _as_number(value)) for value in row])
+        values = [value if isinstance(value, (int, float)) else convert(value) for convert, value in zip(read, row, strict=True)]
+        sheet.append([xlsx_cell(sheet, value) for value in values])
     if notes:
         sheet = book.create_sheet("Notes")  # as in topic reports
         for note in notes:
@@ -136,13 +143,15 @@ def set_xlsx_value(cell: Any, value: Any) -> None:
         cell.quotePrefix = safe_cell(value) != value  # and would become one when the cell is edited
     else:
         cell.value = value
+        if isinstance(value, (int, float)) and float(value).is_integer() and abs(value) >= 10**_GENERAL_DIGITS:
+            cell.number_format = "0"
 
 
 def _as_number(value: Any) -> Any:
     """Return the number that a text is, if it is written as a spreadsheet writes it; otherwise the value."""
     if isinstance(value, str) and len(value) <= 15 and _EXACT_NUMBER.fullmatch(value):
         return float(value) if "." in value else int(value)
-    return value if isinstance(value, (int, float)) else cell_text(value)
+    return cell_text(value)
 
 
 def markdown_cell(text: str) -> str:

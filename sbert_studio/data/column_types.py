@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ _SAMPLE_ROWS = 20_000
 _EXAMPLES = 5
 _MAX_BINARY = 2
 _MAX_SHORT_CATEGORIES, _MAX_CATEGORY_WORDS = 20, 4.0
+_EXACT_DIGITS = 15  # of a whole number in float64
 _LONGEST_LIST = 100_000  # characters of a cell that is parsed as a list
 
 
@@ -107,7 +109,8 @@ class ColumnValues:
 def detect_type(name: str, cells: Sequence[str]) -> ColumnType:
     """Detect the type of a column from its name and at most 20,000 of its cells.
 
-    Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers.
+    Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers, also
+    codes of digits that a number would lose (00501).
     """
     sample = cells[:: max(1, len(cells) // _SAMPLE_ROWS)]
     profile = profile_column(name, sample)
@@ -117,6 +120,8 @@ def detect_type(name: str, cells: Sequence[str]) -> ColumnType:
         return "list"
     if parse_dates(name, sample) is not None:
         return "date"
+    if profile.is_number and _are_codes(sample):
+        return "category" if profile.has_few_values else "id"
     return _type_of_cells(profile)
 
 
@@ -183,6 +188,16 @@ def _is_category(profile: ColumnProfile) -> bool:
     return profile.is_category or few or (profile.filled <= 2 and not profile.is_text)
 
 
+def _are_codes(cells: Sequence[str]) -> bool:
+    """Return True for digits of one length with leading zeros, and for digits that no float64 can tell apart."""
+    filled = [text for cell in cells if (text := cell.strip())]
+    if not all(text.isdecimal() for text in filled):
+        return False
+    lengths = [len(text) for text in filled]
+    has_zeros = any(text.startswith("0") for text in filled)
+    return (has_zeros and min(lengths) == max(lengths) > 1) or min(lengths) > _EXACT_DIGITS
+
+
 def _are_lists(cells: Sequence[str]) -> bool:
     filled = [cell.strip() for cell in cells if cell.strip()]
     return sum(cell.startswith("[") for cell in filled) > 0.8 * len(filled)
@@ -195,8 +210,19 @@ def _split_lists(cells: Sequence[str]) -> tuple[tuple[str, ...], ...]:
         found = {cell: _parse_list(cell) for cell in known}
     else:
         separator = find_tag_separator([cell for cell in cells if cell]) or _most_common_separator(filled)
-        found = {cell: _distinct(cell.split(separator) if separator else [cell]) for cell in known}
+        found = {cell: _distinct(_split_cell(cell, separator) if separator else [cell]) for cell in known}
     return tuple(found[cell] for cell in cells)
+
+
+def _split_cell(cell: str, separator: str) -> list[str]:
+    """Split a cell at the separators outside quotation marks, as in a line of CSV."""
+    if '"' not in cell:
+        return cell.split(separator)
+    try:
+        (parts,) = csv.reader([cell], delimiter=separator, skipinitialspace=True)
+    except (csv.Error, ValueError):  # a line break in an item
+        return cell.split(separator)
+    return parts
 
 
 def _parse_list(cell: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ _TREE_ROWS = 6_000  # Ward's method needs n² / 2 distances: 144 MB
 _SILHOUETTE_ROWS = 2_500
 _CANDIDATES = 24
 _MIN_MEAN_SIZE = 15  # mean texts of a topic; smaller topics are too many to read
-_MAX_SHARE, _MIN_MANY, _MANY_ROWS = 0.3, 10, 2_000
+MAX_SHARE, MIN_MANY, MANY_ROWS = 0.3, 10, 2_000
 _MIN_GROUPED = 8  # topics from which on broad topics help
 _OUTLIER_DEVIATIONS = 2.5
 _NORMAL = 1.4826  # of a normal distribution: standard deviation / median absolute deviation
@@ -90,7 +90,7 @@ def choose_count(tree: TopicTree, points: np.ndarray, vectors: np.ndarray) -> in
         largest[place] = np.bincount(ids).max() / len(ids)
         scores[place] = [silhouette(space, ids[rows]) for space in spaces]
     total = (scores / np.maximum(np.abs(scores).max(axis=0), 1e-9)).sum(axis=1)
-    is_allowed = (largest <= _MAX_SHARE) & (np.array(numbers) >= _MIN_MANY) if len(points) >= _MANY_ROWS else np.ones(len(numbers), bool)
+    is_allowed = (largest <= MAX_SHARE) & (np.array(numbers) >= MIN_MANY) if len(points) >= MANY_ROWS else np.ones(len(numbers), bool)
     return numbers[int(np.where(is_allowed | ~is_allowed.any(), total, -np.inf).argmax())]
 
 

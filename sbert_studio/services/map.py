@@ -73,12 +73,12 @@ class MapService(Service):
             layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
             groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
             points, layout_key = layout.xy, layout.key
-        large = _large_notes(len(texts))
+        large, chosen = _large_notes(len(texts)), _count_notes(clusters, groups.sizes, len(texts))
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
         notes = (
             *large,
-            *_count_notes(clusters, len(groups.sizes)),
+            *chosen,
             *cosine_notes(encoder),
             *self._languages.corpus_notes(corpus, model, encoder),
         )
@@ -220,13 +220,33 @@ def _large_notes(count: int) -> tuple[str, ...]:
     )
 
 
-def _count_notes(params: ClusterParams, count: int) -> tuple[str, ...]:
-    """Return a sentence on how the number of topics was chosen, if there are several."""
+def _count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tuple[str, ...]:
+    """Return a sentence on how the number of topics was chosen, if there are several: see :func:`.topics.choose_count`.
+
+    Args:
+        sizes: number of distinct texts of each topic.
+        texts: number of distinct texts.
+    """
+    from ..explore.topics import MANY_ROWS, MAX_SHARE, MIN_MANY
+
+    count = len(sizes)
     if params.method != "auto" or count < 2:
         return ()
     if params.count:
-        return (_("The number of topics was set to {n}.", n=params.count),)
-    return (_("The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette).", n=count),)
+        return (_("The number of topics was set to {n}.", n=count),)
+    if texts < MANY_ROWS:
+        return (_("The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette).", n=count),)
+    if count >= MIN_MANY and max(sizes) <= MAX_SHARE * texts:
+        template = (
+            "The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette) among the numbers "
+            "from {least} on at which no topic has more than {share} of the texts."
+        )
+    else:
+        template = (
+            "The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette); no number from "
+            "{least} on gives topics that all have at most {share} of the texts."
+        )
+    return (_(template, n=count, least=MIN_MANY, share=f"{MAX_SHARE:.0%}"),)
 
 
 def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, ...]:

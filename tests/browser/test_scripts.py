@@ -297,7 +297,7 @@ def test_what_the_visitor_asks_for_meanwhile_is_no_first_result(empty_page: Page
 
 
 def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formula(chromium: Browser) -> None:
-    rows = [["=1+1", 12.5, "007", "日本語 & <b>"], ["@x", -3, "1.50", None], ["-4", 0, "12345678901234567890", "a\nb \u0001"]]
+    rows = [["=1+1", 12.5, "007", "日本語 & <b>"], ["@x", -3, "15", None], ["-4", 4006381333931, "12345678901234567890", "a\nb \u0001"]]
     page = chromium.new_page()
     page.evaluate("window.SB = {}")
     page.add_script_tag(path=ASSETS / "page" / "files.js")
@@ -311,11 +311,12 @@ def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formul
     assert [[cell.value for cell in row] for row in cells] == [
         ["=HYPERLINK(1)", "price", "code", "name"],
         ["=1+1", 12.5, "007", "日本語 & <b>"],
-        ["@x", -3, "1.50", None],
-        [-4, 0, "12345678901234567890", "a\nb "],
+        ["@x", -3, "15", None],
+        [-4, 4006381333931, "12345678901234567890", "a\nb "],
     ]
     assert {cell.data_type for row in cells for cell in row if isinstance(cell.value, str)} <= {"s", "inlineStr"}, "no formulas"
     assert cells[1][0].quotePrefix and not cells[1][2].quotePrefix
+    assert [row[1].number_format for row in cells[1:]] == ["General", "General", "0"], "General shows it as 4.00638E+12"
     assert table == "\ufeff名前,'=1+1\r\né,'=2\r\n"
 
 

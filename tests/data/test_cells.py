@@ -72,6 +72,19 @@ def test_workbooks_keep_names_and_digits_and_hold_no_formula(tmp_path: Path) -> 
     assert pd.read_excel(path)["x"].tolist() == columns["x"]
 
 
+def test_codes_stay_texts_and_long_numbers_show_all_digits(tmp_path: Path) -> None:
+    columns = {"zip": ["00501", "90210", ""], "number": ["4006381333931", "-0", "-123456789012"], "when": [1_700_000_000_000, 2.5, 1e12]}
+    write_xlsx(tmp_path / "out.xlsx", columns)
+    rows = list(load_workbook(tmp_path / "out.xlsx")["Texts"].iter_rows(min_row=2))
+    assert [[cell.value for cell in row] for row in rows] == [
+        ["00501", 4006381333931, 1_700_000_000_000],
+        ["90210", "-0", 2.5],
+        [None, -123456789012, 10**12],
+    ]
+    formats = [[cell.number_format for cell in row[1:]] for row in rows]
+    assert formats == [["0", "0"], ["General", "General"], ["0", "0"]], "General shows them as 4.00638E+12"
+
+
 def test_columns_of_unequal_length_are_refused_and_leave_no_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
         write_csv(tmp_path / "out.csv", {"a": ["1", "2"], "b": ["1"]})

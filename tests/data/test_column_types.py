@@ -34,6 +34,9 @@ COLUMNS = {
     "row": ("id", [str(row + 1) for row in range(ROWS)]),
     "ticket": ("id", [f"T-{row * 7919 % 100_000:05d}" for row in range(ROWS)]),
     "link": ("id", [f"https://example.org/t/{row}" for row in range(ROWS)]),
+    "zip": ("id", [f"{row * 7919 % 100_000:05d}" for row in range(ROWS)]),
+    "branch": ("category", [f"{row % 9:03d}" for row in range(ROWS)]),
+    "order number": ("id", [str(120_000_000_000_000_000 + row * 7919 % 1_000) for row in range(ROWS)]),
     "tags": ("list", ["; ".join(tags) for tags in TAGS]),
     "json": ("list", [json.dumps(tags) for tags in TAGS]),
     "python": ("list", [str(list(tags)) for tags in TAGS]),
@@ -92,7 +95,13 @@ def test_lists_are_split_into_items(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cells", "items"), [(["a, b", "c"], (("a", "b"), ("c",))), (["红，蓝", ""], (("红", "蓝"), ())), (["x"], (("x",),))]
+    ("cells", "items"),
+    [
+        (["a, b", "c"], (("a", "b"), ("c",))),
+        (["红，蓝", ""], (("红", "蓝"), ())),
+        (["x"], (("x",),)),
+        (['"Roe, Jane", "Doe, John"', "Poe", '3" pipe, nail'], (("Roe, Jane", "Doe, John"), ("Poe",), ('3" pipe', "nail"))),
+    ],
 )
 def test_any_column_can_be_read_as_a_list(cells: list[str], items: tuple[tuple[str, ...], ...]) -> None:
     assert parse_column("anything", cells, "list").items == items
