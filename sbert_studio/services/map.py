@@ -73,7 +73,7 @@ class MapService(Service):
             layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
             groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
             points, layout_key = layout.xy, layout.key
-        large, chosen = _large_notes(len(texts)), _count_notes(clusters, groups.sizes, len(texts))
+        large, chosen = _large_notes(len(texts)), count_notes(clusters, groups.sizes, len(texts))
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
         notes = (
@@ -220,7 +220,7 @@ def _large_notes(count: int) -> tuple[str, ...]:
     )
 
 
-def _count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tuple[str, ...]:
+def count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tuple[str, ...]:
     """Return a sentence on how the number of topics was chosen, if there are several: see :func:`.topics.choose_count`.
 
     Args:

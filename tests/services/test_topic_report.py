@@ -19,8 +19,10 @@ from tiny_studio import studio_at
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
 from sbert_studio.errors import StudioError
+from sbert_studio.explore.clusters import ClusterParams
 from sbert_studio.explore.map_edits import EditHistory, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from sbert_studio.services import Studio
+from sbert_studio.services.map import count_notes
 from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.services.topic_report import TopicReport, apply_map_state, exact_residuals, make_topic_report
 from sbert_studio.services.topic_report_files import write_topic_report
@@ -234,3 +236,18 @@ def test_edits_of_the_map_are_in_the_report(view: MapView, corpus: Corpus) -> No
     merged = history.then(MergeEdit((1, 2)))
     edited, left = apply_map_state(view, corpus, merged.now, merged.start.ids)
     assert [topic.label for topic in edited.topics[:3]] == ["renamed", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "texts", "told"),
+    [
+        ([20, 15, 10], 50, "highest mean silhouette)."),
+        ([300] * 10, 3_100, "from 10 on at which no topic has more than 30%"),
+        ([1_900, *[20] * 10], 2_100, "no number from 10 on gives topics that all have at most 30%"),
+        ([900] * 3, 2_700, "no number from 10 on gives topics that all have at most 30%"),
+    ],
+)
+def test_the_reason_for_the_number_of_topics_names_the_limits_that_were_applied(sizes: list[int], texts: int, told: str) -> None:
+    (note,) = count_notes(ClusterParams(), sizes, texts)
+    assert f"at {len(sizes)}, they are most distinct" in note and told in note
+    assert count_notes(ClusterParams(count=12), sizes, texts) == (f"The number of topics was set to {len(sizes)}.",)
