@@ -212,7 +212,11 @@ def test_pairs_of_the_selected_data_are_scored_or_those_of_a_sample(page: Page, 
     assert first.missing is None and first.button == props(interactive=True)
     sample = handlers.score_first_data(page, plain, model, "", "en")
     assert sample is not None and sample.missing is not None and "texts.txt has only one text column" in sample.missing["text"]
-    assert len(page.pair_scores.get(sample.scores).rows) == 400 and "Scored pairs" in sample.table["made"]["words"]
+    assert (
+        len(page.pair_scores.get(sample.scores).rows) == 400
+        and len(sample.table["rows"]) == 20
+        and "Scored pairs" in sample.table["made"]["words"]
+    )
     assert sample.button == props(interactive=False) and sample.header.model is UNCHANGED
     chinese = handlers.score_first_data(page, plain, model, "", "zh")
     assert chinese is not None and "Chinese scored pairs" in chinese.table["made"]["words"]

@@ -34,7 +34,7 @@ PAIRS_VIEW = "pairs"
 NO_SCORES = "Each row of the file appears here with its score."
 MAX_MODELS, MAX_TEXTS = 5, 200
 _MAX_FIRST_PAIRS = 2_000  # pairs that are scored without being asked
-_MAX_ROWS = 500
+_MAX_ROWS, _MAX_SAMPLE_ROWS = 500, 20  # rows shown of the data, and of a sample in its place
 _IDENTICAL = 1 - 1e-6
 # Share of random pairs that are less similar → description.
 _DESCRIPTIONS = ((0.999, "Very close"), (0.99, "Close"), (0.9, "Related"), (0.7, "Loosely related"), (-1.0, "No closer than chance"))
@@ -201,19 +201,19 @@ def clear_pairs() -> PairsView:
     return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), save_xlsx=props(visible=False), worst=None)
 
 
-def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, header: ModelUpdate) -> PairsView:
+def pairs_view(scores: PairScores, key: str, provenance: Value, header: ModelUpdate, shown: int = _MAX_ROWS) -> PairsView:
     """Return the view of a scored file.
 
     Args:
         key: key of the scores in ``page.pair_scores``.
         provenance: provenance of the model that scored it, see :meth:`.page.Page.provenance`.
-        name: name of the file.
+        shown: largest number of rows to show.
     """
     made = {"made": provenance}
     worst = worst_table(scores)
     return PairsView(
         scores=key,
-        table=pairs_table(scores) | made,
+        table=pairs_table(scores, shown) | made,
         save=props(visible=True),
         save_xlsx=props(visible=True),
         worst=None if worst is None else worst | made,
@@ -221,10 +221,10 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, name: str, heade
     )
 
 
-def pairs_table(scores: PairScores) -> Value:
+def pairs_table(scores: PairScores, shown: int) -> Value:
     a, b = scores.columns
     columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
-    rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:_MAX_ROWS]]
+    rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:shown]]
     rest = len(scores.rows) - len(rows)
     # The table of the worst rows, if any, is shown above this one and has both notes.
     has_worst = bool(scores.agreement and scores.agreement.worst)
@@ -347,7 +347,7 @@ def score_data(page: Page, corpus: str | None, model: str | None, saved_model: s
     table = page.corpora.table(selected.path, name, progress_callback(progress, "Reading"))
     fitting, header = page.fit_model(model, saved_model, name, page.studio.data.count_languages(table))
     scores = page.studio.similarity.compare_file(table, fitting, progress_callback(progress, "Encoding"))
-    return pairs_view(scores, page.pair_scores.put(scores), page.provenance(fitting, selected, BUTTON), name, header)
+    return pairs_view(scores, page.pair_scores.put(scores), page.provenance(fitting, selected, BUTTON), header)
 
 
 def score_first_data(
@@ -381,7 +381,7 @@ def _score_sample(
     )
     made = page.provenance(fitting)
     made |= {"form": "first", "key": "", "words": join(" · ", [made["words"], sample.title])}  # follows the header by itself
-    view = pairs_view(scores, page.pair_scores.put(scores), made, sample.title, ModelUpdate())
+    view = pairs_view(scores, page.pair_scores.put(scores), made, ModelUpdate(), _MAX_SAMPLE_ROWS)
     return replace(view, missing={"text": text, "theirs": page.corpora.user_names(selected)}, button=disabled)
 
 
