@@ -38,7 +38,7 @@ def pairs(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="cloze, crops: queries per passage; keep: share not removed from it."),
+        typer.Option("--set", metavar="NAME=VALUE", help="cloze, crops: queries per passage; fill=no: crops of all passages; keep."),
     ] = None,
     llm_url: LlmUrl = "",
     llm_model: LlmModel = "",

@@ -18,7 +18,7 @@ from .loading.table import Table
 from .schema.content import MISSING_LABELS, find_missing, quote_cells
 from .schema.labels import class_index, label_key
 from .schema.numbers import SCALE_TOLERANCE, numbers_of, parse_numbers
-from .schema.roles import Kind, Roles
+from .schema.roles import SCORE_SUFFIX, Kind, Roles
 
 _PARQUET_KEY = b"sbert-studio"
 _DIGEST_ROWS = 1 << 14
@@ -69,6 +69,7 @@ class Examples:
         groups: n group names; empty without groups.
         ordered: True if a larger class id means more similar; meaningless without classes.
         teacher: a teacher's scores or vectors; ``None`` without.
+        mined: True for triplets whose negatives a model chose by its own similarity (``negatives``).
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Examples:
     groups: tuple[str, ...] = ()
     ordered: bool = True
     teacher: TeacherSignal | None = None
+    mined: bool = False
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -95,6 +97,10 @@ class Examples:
             groups=tuple(self.groups[index] for index in order) if self.groups else (),
             teacher=None if self.teacher is None else self.teacher.take(places),
         )
+
+    def as_pairs(self) -> Examples:
+        """Return the anchors and positives of triplets as positive pairs."""
+        return replace(self, kind="positive_pairs", texts=self.texts[:2], mined=False)
 
     @property
     def digest(self) -> str:
@@ -147,7 +153,9 @@ class _Builder:
                 [row for finding in self._findings for row in finding.rows][:100],
             )
         groups = tuple(table.column(roles.group)) if roles.group else ()
-        examples = Examples(roles.kind, tuple(map(tuple, columns)), targets, table.lines, roles.labels, groups, roles.ordered)
+        mined = roles.kind == "triplets" and f"{roles.texts[2]}{SCORE_SUFFIX}" in table.columns
+        texts = tuple(map(tuple, columns))
+        examples = Examples(roles.kind, texts, targets, table.lines, roles.labels, groups, roles.ordered, mined=mined)
         if roles.teacher is not None:
             examples = self._with_teacher(examples, table.column(roles.teacher))
         return (examples if self._usable.all() else examples.take(np.flatnonzero(self._usable))), tuple(self._findings)
@@ -300,7 +308,13 @@ def write_examples(examples: Examples, path: Path) -> None:
     if examples.teacher is not None:
         given = examples.teacher.at(np.arange(len(examples)))
         columns["teacher"] = pa.FixedSizeListArray.from_arrays(pa.array(given.ravel()), given.shape[1])
-    metadata = {"kind": examples.kind, "labels": list(examples.labels), "ordered": examples.ordered, "digest": examples.digest}
+    metadata = {
+        "kind": examples.kind,
+        "labels": list(examples.labels),
+        "ordered": examples.ordered,
+        "digest": examples.digest,
+        "mined": examples.mined,
+    }
     table = pa.table(columns).replace_schema_metadata({_PARQUET_KEY: json.dumps(metadata).encode()})
     with atomic_file(path) as part:
         pq.write_table(table, part)
@@ -336,6 +350,7 @@ def read_examples(path: Path) -> Examples:
             tuple(table["group"].to_pylist()) if "group" in table.column_names else (),
             bool(metadata["ordered"]),
             teacher,
+            bool(metadata.get("mined")),  # absent from files of earlier versions
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise damaged from error

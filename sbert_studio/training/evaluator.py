@@ -146,7 +146,8 @@ class Evaluator:
     """Evaluates a model on held-out rows, in float32 and without dropout.
 
     Args:
-        dev: held-out rows.
+        dev: held-out rows. Mined triplets are evaluated by retrieval of the positives: the model that mined the negatives, usually the base
+            model, finds all of them less similar than the positives, so that no other model can be better on them.
         train_rows: training rows; labelled texts are evaluated by their nearest neighbors among them.
         folder: stores the bootstrap scores of the base model, so that a resumed run can report its gain.
 
@@ -156,7 +157,7 @@ class Evaluator:
     """
 
     def __init__(self, dev: Examples, folder: Path | None = None, *, train_rows: Examples | None = None) -> None:
-        self.dev = dev
+        self.dev = dev.as_pairs() if dev.mined else dev
         self.known = sample_reference(train_rows) if train_rows is not None and train_rows.kind == dev.kind == "labelled_texts" else None
         self._untuned = None if folder is None else folder / UNTUNED
         self._times: list[float] = []

@@ -61,6 +61,21 @@ def test_all_pairs_of_a_passage_share_their_second_text_and_the_seed_decides() -
     assert len({(pair.document_id, pair.document) for pair in found}) == len({pair.document_id for pair in found}) > 25
 
 
+def test_crops_are_made_of_passages_that_give_no_other_pair() -> None:
+    with_heading, without = (
+        passage(ENGLISH, "Old valves", document="a"),
+        passage([one.replace("valve", "pump") for one in ENGLISH], document="b"),
+    )
+    without = PassageText("b", (), without.sentences, is_first=False)
+
+    def origins(options: PairOptions) -> set[tuple[str, bool]]:
+        pairs = make_document_pairs([with_heading, without], parse_sources(["structure", "crop"]), options).pairs
+        return {(pair.document_id, pair.origin in ("cloze", "crop")) for pair in pairs}
+
+    assert origins(PairOptions()) == {("a", False), ("b", True)}
+    assert origins(PairOptions(fill=False)) == {("a", False), ("a", True), ("b", True)}
+
+
 def test_headings_and_questions_become_queries() -> None:
     sections = (
         Section(("How do I open the valve?",), "".join(ENGLISH[:3])),

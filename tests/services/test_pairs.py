@@ -17,6 +17,7 @@ from sbert_studio.explore.hard_negatives import NegativeOptions
 from sbert_studio.services import Studio, TrainRequest, language_model
 from sbert_studio.services.language_model import Endpoint, LanguageModel
 from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions
+from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.workspace import write_json_lines
 
 TOPICS = [WORDS[start : start + 3] for start in range(0, 18, 3)]
@@ -122,6 +123,9 @@ def test_negatives_come_from_other_documents_with_scores_and_doubts(studio: Stud
     mined.write(tmp_path / "triplets.jsonl")
     checked = studio.data.check(tmp_path / "triplets.jsonl")
     assert checked.roles.texts == ("query", "document", "negative_1", "negative_2") and not checked.questions
+    assert checked.examples.mined and checked.examples.take([0]).mined
+    # The base model that mined the negatives finds all of them less similar than the positives: retrieval tells models apart.
+    assert Evaluator(checked.examples)(studio.catalog.load_vector_encoder(studio.settings.default_model))["metric"] == "mrr_at_10"
 
 
 def test_commands_write_files_that_the_next_one_reads(

@@ -19,6 +19,7 @@ from ..findings import Fix, Option, Question
 
 Kind = Literal["scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SCORE_SUFFIX = "_score"  # of the columns with the scores of mined negatives
 PAIR_COLUMNS = ("query", "document", "origin", "document_id")
 """Columns of the pairs that this program makes from documents; see :mod:`sbert_studio.data.document_pairs`."""
 

@@ -12,6 +12,7 @@ from pydantic import computed_field
 
 from ...data.document_pairs import DocumentPair
 from ...data.row_report import RowReport
+from ...data.schema.roles import SCORE_SUFFIX
 from ...serialization import Internal, JsonResult, doc
 from ...workspace import write_json_lines
 
@@ -129,7 +130,7 @@ class MinedNegatives(JsonResult):
             texts = dict(zip(self.columns, (row.query, row.positive), strict=True))
             negatives = dict(zip(names, (*row.negatives, *[""] * self.per_row), strict=False))
             scores = {
-                f"{name}_score": score
+                f"{name}{SCORE_SUFFIX}": score
                 for name, score in zip(("positive", *names), (row.positive_score, *row.negative_scores), strict=False)
             }
             return {**texts, **negatives, **{name: cells[place] for name, cells in self.fields.items()}, **scores}
