@@ -369,3 +369,31 @@ def test_a_bar_of_a_filter_keeps_exactly_the_texts_it_counts(chromium: Browser, 
     kept = page.evaluate(_KEPT, len(numbers) + 1)
     assert kept == np.flatnonzero(rows >= middle).tolist()
     page.close()
+
+
+_GONE = """() => {
+  const root = document.body.appendChild(document.createElement("div")), host = { server: {} };
+  for (const name of ["map_words", "map_file", "map_rows", "map_near"]) host.server[name] = () => Promise.reject(new Error("gone"));
+  const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
+  SB.views.map(root, host)({ key: "k", title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)),
+    layout_key: "2", hidden: "",
+    clusters: text(new Int16Array(3)), cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "", colours: ["Clusters"],
+    labels: [], edits: [], by: "Clusters", show: { nonce: "1", rows: [0, 1], title: "two" } });
+}"""
+
+
+def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_says_so(chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 1100, "height": 800})
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_style_tag(content=theme.css())
+    page.add_script_tag(content=theme.scripts())
+    page.evaluate(_GONE)
+    status = page.locator(".sb-map-count")
+    page.locator(".sb-map-list").get_by_text("Actions", exact=True).click()
+    page.locator(".sb-map-list").get_by_role("button", name="Download CSV").click()
+    expect(status).to_have_text("The map is no longer loaded. Draw it again.")
+    page.get_by_label("Find in the map").fill("card")
+    page.get_by_label("Find in the map").press("Enter")
+    expect(page.locator(".sb-map-list")).to_contain_text("The map is no longer loaded. Draw it again.")
+    expect(page.locator(".sb-map-list")).not_to_contain_text("0 with")
+    page.close()

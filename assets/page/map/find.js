@@ -3,7 +3,7 @@
   "use strict";
   const { el, grouped, t } = window.SB;
 
-  // told: {n(), textOf(row), words(query) → Promise<rows> | null, hidden(row), meaning(query) → Promise<{rows, scores}> | null, light(rows), open(list), clear(), say(words)}
+  // told: {n(), textOf(row), words(query) → Promise<rows or {error}> | null, hidden(row), meaning(query) → Promise<{rows, scores}> | null, light(rows), open(list), clear(), say(words)}
   function find(told) {
     let timer = 0, asked = 0;
     const box = el("input", { type: "search", class: "sb-map-find", placeholder: "Find in the map", "aria-label": "Find in the map", enterkeyhint: "search" });
@@ -11,7 +11,7 @@
 
     // Where the texts are not all here, whoever has them looks.
     async function byWords(query) {
-      if (told.words) return (await told.words(query)).filter((row) => !told.hidden(row));
+      if (told.words) { const found = await told.words(query); return found.error ? found : found.filter((row) => !told.hidden(row)); }
       const wanted = query.toLowerCase(), rows = [];
       for (let row = 0; row < told.n(); row += 1) if (!told.hidden(row) && (told.textOf(row) || "").toLowerCase().includes(wanted)) rows.push(row);
       return rows;
@@ -23,6 +23,7 @@
       if (how.value === "words") {
         const rows = await byWords(query);
         if (number !== asked) return;
+        if (rows.error) { told.say(""); told.open({ kind: "find", title: "Nothing was found", rows: [], empty: rows.error }); return; }
         told.say(t`${grouped(rows.length)} found`);
         told.open({ kind: "find", title: t`${grouped(rows.length)} with “${query}”`, rows, empty: "No text contains these words. Try searching by meaning." });
         return;
@@ -41,7 +42,7 @@
       if (!query) { told.clear(); return; }
       if (how.value === "meaning") { told.say("Press Enter to find by meaning"); return; }
       const number = asked;
-      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; told.say(t`${grouped(rows.length)} found; press Enter to list them`); told.light(rows); }, 120);
+      timer = setTimeout(async () => { const rows = await byWords(query); if (number !== asked) return; if (rows.error) { told.say(rows.error); return; } told.say(t`${grouped(rows.length)} found; press Enter to list them`); told.light(rows); }, 120);
     });
     how.addEventListener("change", () => { if (box.value.trim()) open(); });
     return { box, how, clear() { box.value = ""; asked += 1; told.say(""); } };

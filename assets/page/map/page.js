@@ -48,7 +48,7 @@
     const TYPES = { csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
     async function download(rows, format) {
       const found = await ask("map_file", { rows: sent(rows), format });
-      if (!found.error) save(found.name, new Blob([Uint8Array.from(atob(found.data), (one) => one.charCodeAt(0))], { type: TYPES[format] }));
+      if (found.error) drawing.say(found.error); else save(found.name, new Blob([Uint8Array.from(atob(found.data), (one) => one.charCodeAt(0))], { type: TYPES[format] }));
     }
 
     // What can be done with a list; a neighbour list counts its text too.
@@ -104,7 +104,7 @@
         },
         chosen: () => { texts = new Map(); },
         column: (name) => ask("map_column", { name }),
-        words: async (query) => { const found = await ask("map_words", { query }); return found.error ? [] : found; },
+        words: (query) => ask("map_words", { query }),
         near: (row) => ask("map_near", { row }),
         meaning: (query) => ask("map_find", { query }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },

@@ -369,7 +369,7 @@
     }
 
     return {
-      draw, open, close, openGroup, openCluster, picture, plot,
+      draw, open, close, openGroup, openCluster, picture, plot, say: (words) => { count.textContent = words; },
       // What an export contains: the columns in use (shown, filtered by or coloured by) and, with a filter, the rows that pass and the filters in words.
       filter() {
         if (!value) return null;
