@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import combinations
 
 import pytest
 from playwright.sync_api import expect
@@ -28,6 +29,14 @@ def test_every_tab_fits_a_phone_and_colours_are_remembered(open_app: Callable[..
         app.settle()
         page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
         assert app.cut_off() == [], title
+
+    app.resize(360, 800)
+    rows = {(tab.bounding_box() or {})["y"] for tab in app.tab_bar.get_by_role("tab").all()}
+    assert len(rows) == 1, "all tabs are in one row"
+    boxes = [box for button in page.locator(".sb-header button:visible").all() if (box := button.bounding_box())]
+    for one, other in combinations(boxes, 2):
+        beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+        assert beside or one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"], (one, other)
 
     # What was chosen in a list longer than the screen comes into sight.
     app.models.open()

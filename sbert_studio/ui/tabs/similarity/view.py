@@ -68,13 +68,13 @@ def _build_two_texts(page: Page) -> None:
         model_table=view("table", elem_id="similarity-table"),
         compared=gr.State(None),
     )
-    panel.on([button.click, first.submit, second.submit], handlers.compare_texts)
+    panel.on([button.click, first.submit, second.submit], handlers.compare_texts, progress_on="gauge")
     # An event of its own: a click while it runs would be dropped.
-    panel.on(first_sight("similarity-gauge", by="model").select, handlers.compare_texts)
+    panel.on(first_sight("similarity-gauge", by="model").select, handlers.compare_texts, progress_on="gauge")
     # A comparison requested by another tab, such as an error of a fine-tuned model.
     boxes = ("first", "second", "other_models")
     filled = panel.on(page.pair_to_compare.change, handlers.fill_texts, output=boxes, ends_chain=True, quiet=True)
-    panel.on(filled.success, handlers.compare_texts)
+    panel.on(filled.success, handlers.compare_texts, progress_on="gauge")
     panel.on(gauge.select, handlers.label_texts, output="basket_version", each=True, quiet=True)
     refresh_model_choices(page, other_models, page.model_choices)
 
@@ -89,8 +89,8 @@ def _build_several_texts(page: Page) -> None:
             matrix = view("matrix", elem_id="matrix-view")
             hint = view("empty")
     panel = Panel(page, lines=lines, matrix=matrix, hint=hint)
-    panel.on(button.click, handlers.compare_lines)
-    panel.on(first_sight("matrix-view", by="model").select, handlers.compare_lines)
+    panel.on(button.click, handlers.compare_lines, progress_on="matrix")
+    panel.on(first_sight("matrix-view", by="model").select, handlers.compare_lines, progress_on="matrix")
 
 
 def _build_pairs(page: Page) -> None:
