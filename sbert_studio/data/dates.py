@@ -23,8 +23,10 @@ _FORMATS = (
 _SWAPPED = {"%m/%d/%Y": "%d/%m/%Y", "%m/%d/%y": "%d/%m/%y", "%m-%d-%Y": "%d-%m-%Y"}
 _YEAR, _YEAR_NAME = re.compile(r"\d{4}"), re.compile(r"\byears?\b|年", re.IGNORECASE)
 # A time of day with its time zone. The local day is meant, so that no time is converted.
+_ZONES = "Z|UTC|GMT|CES?T|EES?T|WES?T|BST|[ECMP][SD]T|MSK|IST|JST|KST|HKT|SGT|AE[SD]T|Uhr"
 _TIME = re.compile(
-    r"[T\s]\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s*[AaPp]\.?[Mm]\.?)?(\s*(Z|UTC|GMT)\b)?(\s*[+-]\d{2}:?\d{2})?", re.IGNORECASE
+    rf"[T\s]\s*\d{{1,2}}:\d{{2}}(:\d{{2}}([.,]\d+)?)?(\s*[AaPp]\.?[Mm]\.?)?(\s*({_ZONES})\b)?(\s*[+-]\d{{1,2}}(:?\d{{2}})?)?(\s*\[[\w/]+\])?",
+    re.IGNORECASE,
 )
 _LONGEST = 50  # characters of a date
 _TRIED = 200  # distinct cells that decide the format

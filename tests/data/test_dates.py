@@ -17,6 +17,13 @@ DAYS = [date(2023, 1, 28) + timedelta(days=9 * step) for step in range(30)]
     [
         *("%Y-%m-%d", "%Y-%m-%dT23:59:59+08:00", "%Y-%m-%d 09:05:01.250", "%Y/%m/%d", "%d.%m.%Y", "%Y%m%d", "%m/%d/%Y 9:00 PM", "%d/%m/%Y"),
         *("%B %d, %Y", "%d %b %Y", "%a %b %d 10:00:00 +0000 %Y", "%Y年%m月%d日", "%Y-%m-%dT00:30:00Z"),
+        *(
+            "%Y/%m/%d 10:01:00 AM GMT+1",
+            "%d.%m.%Y, 09:00 Uhr",
+            "%Y-%m-%d 23:00 CET",
+            "%Y-%m-%dT01:00:00+01:00[Europe/Berlin]",
+            "%a %b %d 9:00 PDT %Y",
+        ),
     ],
 )
 def test_formats_of_people_and_programs_are_read_as_their_local_day(form: str) -> None:
