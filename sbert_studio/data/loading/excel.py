@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from ...errors import StudioError
 from ...i18n import _
-from ...progress import Progress
+from ...progress import Progress, checkpoint
 from ..cells import LONGEST_CELL, cell_text
 from ..findings import Finding
 from .content import Content, Record, RowLog, check_cell_length, check_width
@@ -28,6 +28,8 @@ _MOST_CELLS = 1 << 14
 _MOST_MERGES = 1 << 17
 _LARGEST_STRINGS, _LARGEST_SHEET, _LARGEST_OTHER = 1 << 30, 1 << 32, 1 << 26
 _BLOCK = 1 << 18
+# Bytes of a tag or comment. The parser reads an unfinished one again with each block, and keeps it in memory.
+_LONGEST_TAG = 1 << 20
 _REPORT_EVERY = 5_000
 _MOST_TITLES = 5
 _FEW_ROWS = 30  # a sheet without well-known names is a legend only up to this size
@@ -211,8 +213,13 @@ def _scan_part(workbook: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) 
     with archive.open(entry) as file, suppress(expat.ExpatError):
         # Parts that are not XML (pictures, macros) fail at their first bytes, and truncated parts where they end. openpyxl uses the same
         # parser and stops at the same place.
+        done = 0
         while block := file.read(_BLOCK):
+            checkpoint()
             scanner.parser.Parse(block, False)
+            done += len(block)
+            if done - scanner.parser.CurrentByteIndex > _LONGEST_TAG:
+                raise ValueError("a tag as long as no spreadsheet writes it")
         scanner.parser.Parse(b"", True)
     return scanner.shape
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -134,3 +135,20 @@ def test_a_shared_text_that_is_too_long_is_refused_without_loading_it(tmp_path: 
     mebibytes, answer = measure(write_raw_book(tmp_path / "long.xlsx", strings=strings))
     assert "characters" in answer
     assert mebibytes < 40
+
+
+@pytest.mark.parametrize("start", ["<c r='", "<!-- ", "<c><v><![CDATA["], ids=["attribute", "comment", "cdata"])
+def test_a_tag_without_an_end_is_refused_at_its_first_megabytes(tmp_path: Path, start: str) -> None:
+    """The parser reads an unfinished tag again with each block: the time of a gigabyte would grow with its square."""
+    book = write_raw_book(tmp_path / "f.xlsx")
+    bomb = replace_part(book, _SHEET, sheet_xml(f"<row r='1'>{start}").removesuffix("</sheetData></worksheet>") + " " * (60 << 20))
+    began = time.process_time()
+    with pytest.raises(StudioError, match=r"not a readable workbook|characters"):
+        scan_workbook(bomb)
+    assert time.process_time() - began < 3
+
+
+def test_a_long_tag_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
+    cells = " ".join(f"A{row}" for row in range(1, 60_000))
+    rows = f"<row r='1' spans='{cells}'><c t='s'><v>0</v></c></row><row r='2'><c t='s'><v>1</v></c></row>"
+    assert read_table(write_raw_book(tmp_path / "f.xlsx", rows)).lines.tolist() == [2]
