@@ -128,9 +128,14 @@ def is_document_source(path: str | Path) -> bool:
     if path.is_dir() or (not path.exists() and any(sign in str(path) for sign in "*?")):
         return True
     suffix = path.suffix.lower()
-    if suffix == ".zip" and path.is_file() and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            members = [entry.filename for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+    if suffix == ".zip" and path.is_file():
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = [entry.filename for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+        except _DAMAGE as error:
+            if is_machine_error(error):
+                raise
+            return False  # the reader of tables says that it is damaged
         return len(members) > 1 or any(PurePosixPath(member).suffix.lower() in _ALWAYS_DOCUMENTS for member in members)
     return suffix in _ALWAYS_DOCUMENTS
 
@@ -163,7 +168,7 @@ class _Loader:
     blank_rows: int = 0
     bytes: int = 0
     characters: int = 0
-    ids: set[str] = field(default_factory=set)
+    ids: dict[str, int] = field(default_factory=dict)  # id → number of the last document that wanted it
 
     def skip(self, source: str, reason: str) -> None:
         self.skipped.append(SkippedFile(source, reason))
@@ -223,11 +228,12 @@ class _Loader:
         self.documents.append(document)
 
     def _unique(self, name: str) -> str:
-        candidate, number = name, 1
+        candidate, number = name, self.ids.get(name, 1)
         while candidate in self.ids:
             number += 1
             candidate = f"{name} ({number})"
-        self.ids.add(candidate)
+        self.ids[name] = number  # so that a column with few distinct ids takes linear time
+        self.ids.setdefault(candidate, 1)
         return candidate
 
 
@@ -238,7 +244,7 @@ def _is_beir(path: Path) -> bool:
     with path.open("rb") as file:
         try:
             first = json.loads(file.readline(LONGEST_LINE))
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
     return isinstance(first, dict) and "text" in first and ("_id" in first or "title" in first)
 
@@ -250,7 +256,7 @@ def _read_beir(path: Path) -> Iterator[Row]:
                 continue
             try:
                 row = json.loads(raw)
-            except ValueError:
+            except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
                 raise StudioError(_("row {number} is not a JSON object", number=number), "correct it, or remove it")

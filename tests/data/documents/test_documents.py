@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import struct
+import time
 import zipfile
 from pathlib import Path
 
@@ -182,6 +184,30 @@ def test_tables_and_beir_folders_have_a_document_in_each_row(tmp_path: Path) -> 
     assert ids == ["d0", "d1", "d2", "q"]
     paths = {tmp_path: True, tmp_path / "t.csv": False, "x.pdf": True, "x.txt": False, "y/*.md": True}
     assert {path: is_document_source(path) for path in paths} == paths
+
+
+def test_a_damaged_archive_is_no_folder_of_documents(tmp_path: Path) -> None:
+    """Its end says where its table of contents is, and there is none."""
+    path = tmp_path / "f.zip"
+    path.write_bytes(b"PK\x03\x04" + b"x" * 100 + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 60, 10, 0))
+    assert not is_document_source(path)
+
+
+@pytest.mark.parametrize("first", ["", '{"_id": "a", "text": "some words"}\n'], ids=["first row", "later row"])
+def test_a_row_that_is_nested_too_deeply_is_an_unreadable_table(tmp_path: Path, first: str) -> None:
+    (tmp_path / "deep.jsonl").write_text(f'{first}{{"text": {"[" * 60_000}\n')
+    (tmp_path / "notes.csv").write_text("text\nsome other words\nand some more\n")
+    found = load_documents(tmp_path)
+    assert [file.reason for file in found.skipped] == ["table"]
+
+
+def test_equal_ids_are_numbered_in_linear_time(tmp_path: Path) -> None:
+    rows = [{"_id": "x (3)", "text": "one"}, *({"_id": "x", "text": f"text {row}"} for row in range(20_000))]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    began = time.process_time()
+    ids = [document.id for document in load_documents(tmp_path).documents]
+    assert time.process_time() - began < 5
+    assert ids[:5] == ["x (3)", "x", "x (2)", "x (4)", "x (5)"] and len(set(ids)) == len(rows)
 
 
 @pytest.mark.process
