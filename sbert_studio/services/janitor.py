@@ -111,17 +111,22 @@ class Janitor:
         evict_files(self._studio.workspace.home / "exports", part, Path(), "*.zip")
 
     def _remove_partial_files(self) -> None:
-        """Remove incomplete files and folders that are no longer being written."""
+        """Remove incomplete files and folders that are no longer being written, and folders that a killed process had replaced."""
         if time.monotonic() < self._next_sweep:
             return
         self._next_sweep = time.monotonic() + _PARTIAL_AGE
-        for path in list(self._studio.workspace.home.rglob(".part-*")):
+        home = self._studio.workspace.home
+        for path in [*home.rglob(".part-*"), *home.rglob(".old-*")]:
             with suppress(OSError):
-                if path.stat().st_mtime < time.time() - _PARTIAL_AGE:
-                    if path.is_dir():
-                        shutil.rmtree(path, ignore_errors=True)
-                    else:
-                        path.unlink()
+                if path.stat().st_mtime >= time.time() - _PARTIAL_AGE:
+                    continue
+                for replaced in path.iterdir() if path.name.startswith(".old-") else ():
+                    if not (path.parent / replaced.name).exists():  # the process was killed before the new folder took its place
+                        replaced.replace(path.parent / replaced.name)
+                if path.is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink()
 
     def _return_memory(self) -> None:
         from ..memory import resident_memory

@@ -185,6 +185,25 @@ def test_what_a_killed_process_has_half_written_goes_after_an_hour(tmp_path: Pat
         assert sorted(path.name for path in folder.iterdir()) == [".part-new.zip", "whole.zip"]
 
 
+def test_what_a_killed_process_was_replacing_goes_or_comes_back(tmp_path: Path, tiny_model: Path) -> None:
+    """A folder is replaced in two steps: the old one is moved into a folder beside it, then the new one takes its place."""
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        folder = studio.workspace.exports()
+        for place in (
+            folder / ".old-done" / "replaced",
+            folder / "replaced",
+            folder / ".old-killed" / "missing",
+            folder / ".old-now" / "x",
+        ):
+            place.mkdir(parents=True)
+            (place / "weights").write_text(place.parent.name)
+        for old in (folder / ".old-done", folder / ".old-killed"):
+            os.utime(old, (0, 0))
+        Janitor(studio).run_once()
+        assert sorted(path.name for path in folder.iterdir()) == [".old-now", "missing", "replaced"]
+        assert [(folder / name / "weights").read_text() for name in ("missing", "replaced")] == [".old-killed", folder.name]
+
+
 @dataclass
 class Nothing:
     """What a job made."""
