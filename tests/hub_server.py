@@ -50,13 +50,17 @@ class Repository:
 
 @dataclass
 class HubServer:
-    """What the hub holds, and what was asked of it: (method, path, token), and bytes of files that were sent."""
+    """What the hub holds, and what was asked of it: (method, path, token), and bytes of files that were sent.
+
+    ``page`` is answered to everything in the place of the hub, as by a network that wants a login first.
+    """
 
     url: str = ""
     models: dict[str, Repository] = field(default_factory=dict)
     datasets: dict[str, Repository] = field(default_factory=dict)
     asked: list[tuple[str, str, str]] = field(default_factory=list)
     sent: int = 0
+    page: bytes = b""
 
     @property
     def tokens(self) -> set[str]:
@@ -100,6 +104,12 @@ class _Handler(BaseHTTPRequestHandler):
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         sent = parse_qs(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode())
         self.hub.asked.append((self.command, path, token))
+        if self.hub.page:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(self.hub.page)))
+            self.end_headers()
+            self.wfile.write(b"" if self.command == "HEAD" else self.hub.page)
+            return
         if path.startswith("/api/models/"):
             name, _, _ = path.removeprefix("/api/models/").partition("/revision/")
             self._describe(self.hub.models.get(name), name, token)

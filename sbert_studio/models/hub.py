@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -43,9 +44,12 @@ _SMALLER = "choose a smaller model; the host of this page can raise SBERT_STUDIO
 
 
 def transport_errors() -> list[type[Exception]]:
-    """Return the connection errors of the Hub's client, which uses httpx or, since its version 2, httpx2."""
+    """Return the connection errors of the Hub's client, which uses httpx or, since its version 2, httpx2.
+
+    An answer that is not JSON counts as one: that of a network that requires a login, for example.
+    """
     found = [importlib.import_module(name) for name in ("httpx", "httpx2") if importlib.util.find_spec(name) is not None]
-    return [module.HTTPError for module in found]
+    return [json.JSONDecodeError, UnicodeDecodeError, *(module.HTTPError for module in found)]
 
 
 @dataclass(frozen=True)

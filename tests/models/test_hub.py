@@ -16,6 +16,7 @@ import pytest
 from hub_server import HubServer, Repository, hub_server
 from waiting import wait_until
 
+from sbert_studio.data.loading.hub import fetch_hub_file
 from sbert_studio.errors import StudioError, is_disk_full
 from sbert_studio.identity import ANONYMOUS, OWNER, Identity, signed_in, use_identity
 from sbert_studio.models.catalog import Catalog
@@ -81,6 +82,16 @@ def test_a_visitor_sees_what_is_theirs_and_nobody_else_sees_it_after_them(server
         for name in ("visitor/private", "all/licensed"):
             with pytest.raises(StudioError):
                 hub.fetch(name, other)
+
+
+@pytest.mark.parametrize("page", [b"<html>Please log in</html>", b"\xff\xfe\x00 no text"], ids=["page", "bytes"])
+def test_an_answer_that_is_not_the_hubs_counts_as_none(server: HubServer, hub: Hub, page: bytes) -> None:
+    """As from a network that wants a login first."""
+    server.page = page
+    with pytest.raises(StudioError, match="cannot be reached"):
+        hub.fetch("all/open", ANONYMOUS)
+    with pytest.raises(StudioError, match="cannot be reached"), fetch_hub_file("hf://datasets/all/open", 1 << 20):
+        pass
 
 
 def test_what_the_host_has_on_disk_is_not_a_visitors_even_while_the_hub_is_away(

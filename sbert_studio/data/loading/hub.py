@@ -176,7 +176,8 @@ def _explain(error: BaseException, repository: str, file: str) -> StudioError | 
         return StudioError(message, "check its spelling on huggingface.co/datasets")
     if failure := describe_hub_failure(status):
         return StudioError(*failure)
-    if isinstance(error, OSError | HfHubHTTPError) or type(error).__module__.startswith("httpx"):
+    # A ValueError: the answer is no JSON, such as the login page of a network.
+    if isinstance(error, OSError | HfHubHTTPError | ValueError) or type(error).__module__.startswith("httpx"):
         hint = "go online and try again, or use your own file"
         return StudioError(
             _("the dataset {repository} cannot be downloaded: the Hugging Face Hub cannot be reached", repository=repository), hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,7 @@ def test_errors_of_the_hub_are_explained() -> None:
     for error, message in (
         (httpx2.ConnectError("no name"), "cannot be reached"),
         (ConnectionResetError("gone"), "cannot be reached"),
+        (json.JSONDecodeError("no JSON", "<html>", 0), "cannot be reached"),
         (FileNotFoundError("datasets/a/one"), "no public dataset 'a/one'"),
         (hidden, "the license of the dataset"),
         (_answer(429), "too many requests"),
