@@ -11,6 +11,7 @@ from ..data.findings import Option, Question
 from ..data.row_report import RowReport
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError, is_disk_full
+from ..explore.map_edits import clean_name
 from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from ..runs.files import RunFiles
     from ..training.events import TrackedExamples
 
-MAX_NAME = 80  # characters of a run's name
 OnEvent = Callable[["Event"], None]
 OnStart = Callable[[Run], None]
 
@@ -274,13 +274,12 @@ class FineTuneService(Service):
         """Rename an ended run and its model; its id stays the same.
 
         Raises:
-            StudioError: the name is empty, too long or that of another run of the same owner, or the run has not ended.
+            StudioError: the name has no visible character, is too long or that of another run of the same owner, or the run has not ended.
         """
         self.store.recover()
-        run, wanted = self.store.get(run_id), " ".join(name.split())
+        run = self.store.get(run_id)
         require_action(run, "rename")
-        if not wanted or len(wanted) > MAX_NAME:
-            raise StudioError(_("the name has {n} characters", n=len(wanted)), _("use 1 to {most}", most=MAX_NAME))
+        wanted = clean_name(name)
         if any(one.name == wanted for one in self.store.runs(run.owner) if one.id != run_id):
             raise StudioError(_("another run is named {name}", name=repr(wanted)), "choose another name")
         self.store.record(run_id, name=wanted)

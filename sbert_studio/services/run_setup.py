@@ -153,10 +153,11 @@ def resubmit_interrupted(workspace: Workspace, store: RunStore, runner: Runner) 
 def new_run(plan: TrainPlan) -> Run:
     """Return a queued run of this plan with a new id; nothing is written yet."""
     request, spec = plan.request, plan.spec
+    name = request.name if request.name and request.name.strip() else default_run_name(plan.table.name)
     return Run(
         id=new_run_id(),
         owner=request.owner,
-        name=(request.name or default_run_name(plan.table.name)).encode("utf-8", "replace").decode("utf-8"),
+        name=name.encode("utf-8", "replace").decode("utf-8"),
         status="queued",
         created=utc_now(),
         model=spec.model,

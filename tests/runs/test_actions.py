@@ -73,8 +73,8 @@ def test_every_offered_action_works_and_others_are_refused(studio: Studio) -> No
             assert refused.value.hint == "stop it before deleting it"
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 81])
-def test_a_name_has_a_length(studio: Studio, name: str) -> None:
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "\ud800", "\u200b\u202e", "\0"])
+def test_a_name_has_visible_characters_and_a_length(studio: Studio, name: str) -> None:
     run = studio.store.add(run_with("finished"))
     with pytest.raises(StudioError, match="characters"):
         studio.fine_tune.rename(run.id, name)

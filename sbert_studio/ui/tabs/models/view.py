@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ....services.fine_tune import MAX_NAME
+from ....explore.map_edits import MAX_NAME_LENGTH
 from ...components import PushPanel, download_button, form, sample_picker, upload
 from ...panel import Panel
 from ...run_view import use_model
@@ -54,7 +54,7 @@ def build(studio: Studio, page: Page) -> None:
                     "confirm": gr.Button("Yes, delete", variant="stop", visible=False, elem_id="models-sure"),
                 }
             panel.components["new_name"] = gr.Textbox(
-                label="New name", max_lines=1, max_length=MAX_NAME, visible=False, submit_btn="Rename", elem_id="models-new-name"
+                label="New name", max_lines=1, max_length=MAX_NAME_LENGTH, visible=False, submit_btn="Rename", elem_id="models-new-name"
             )
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole
