@@ -264,6 +264,18 @@ def trust_proxies(settings: Settings) -> None:
     os.environ["FORWARDED_ALLOW_IPS"] = ",".join(settings.trusted_proxies)
 
 
+def bypass_proxy() -> None:
+    """Reach this machine without a proxy; call before the server is created, which sends a request to itself."""
+    for name in ("no_proxy", "NO_PROXY"):
+        known = [one.strip() for one in os.environ.get(name, "").split(",") if one.strip()]
+        os.environ[name] = ",".join(dict.fromkeys([*known, "localhost", "127.0.0.1", "::1"]))
+
+
+def temporary_prefix() -> str:
+    """Return the prefix of this process's temporary folders, by which those of a killed process are found and deleted."""
+    return f"{UPLOAD_PREFIX}{os.getpid()}-"
+
+
 @contextmanager
 def private_upload_folder() -> Iterator[None]:
     """Use a private upload folder, deleted at exit, unless one is configured; enter before Gradio is imported.
@@ -273,7 +285,7 @@ def private_upload_folder() -> Iterator[None]:
     if os.environ.get(_UPLOAD_VARIABLE):
         yield
         return
-    with tempfile.TemporaryDirectory(prefix=f"{UPLOAD_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix(), ignore_cleanup_errors=True) as folder:
         os.environ[_UPLOAD_VARIABLE] = folder
         try:
             yield

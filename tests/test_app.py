@@ -41,7 +41,7 @@ def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
 @pytest.mark.process
 @pytest.mark.slow
 def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path, tiny_model: Path) -> None:
-    """``python app.py`` is sent SIGTERM while it trains. Uploads of dead processes are removed, those of living ones stay."""
+    """``python app.py`` is sent SIGTERM while it trains, with a proxy. Uploads of dead processes are removed, the others stay."""
     port, sent = free_port(), tmp_path / "temporary"
     for owner in (NOBODY, os.getpid()):
         (sent / f"sbert-studio-sent-{owner}-x").mkdir(parents=True)
@@ -54,6 +54,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
         "SBERT_STUDIO_MODEL": str(tiny_model),
         "TMPDIR": str(sent),
         "GRADIO_TEMP_DIR": "",
+        "HTTP_PROXY": "http://127.0.0.1:9",  # which does not answer, and is not needed to reach this machine
     }
     process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 

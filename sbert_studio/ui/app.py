@@ -18,7 +18,7 @@ from ..data.samples import list_samples
 from ..errors import StudioError
 from ..i18n import ENGLISH, _
 from ..services.janitor import Janitor
-from ..settings import reduce_gradio_analytics, trust_proxies
+from ..settings import bypass_proxy, reduce_gradio_analytics, trust_proxies
 from . import banner, basket, data_dialog, gradio_patches, language_switch, routing, task_list, theme
 from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
@@ -125,6 +125,7 @@ def launch(
     gr.set_static_paths([plotly])
     reduce_gradio_analytics()
     trust_proxies(studio.settings)
+    bypass_proxy()
     blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
@@ -151,6 +152,7 @@ def launch(
         mcp_server=mcp,
         show_error=False,
         prevent_thread_lock=True,
+        _frontend=False,  # otherwise it exits with an error unless the page responds within 3 seconds, which a busy machine may not
         app_kwargs={
             "routes": [*gradio_patches.patched_routes(), *catalogs.routes(), *tab_routes(page)],
             "middleware": [
@@ -178,7 +180,7 @@ def launch(
     threading.Thread(target=partial(_warm_up, studio), name="warm-up", daemon=True).start()
     janitor = Janitor(studio, page.sweep, page.memory_usage)
     janitor.start()
-    studio.on_close.append(janitor.close)
+    studio.on_close += [janitor.close, page.delete_temporary_files]
     if block:
         blocks.block_thread()
     return blocks, url

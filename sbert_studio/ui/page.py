@@ -130,6 +130,10 @@ class Page:
         self.files.sweep()
         self.baskets.sweep()
 
+    def delete_temporary_files(self) -> None:
+        self.downloads.delete()
+        self.training_tables.delete()
+
     def memory_usage(self) -> dict[str, int]:
         return {"visitors": self.memory.bytes}
 

@@ -18,7 +18,9 @@ from sbert_studio.ui.panel import cancellable_tasks
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[tuple[Any, str]]:
     """The blocks of a page that is served, and its address."""
-    with studio_at(tmp_path_factory.mktemp("light"), model_folder) as studio:
+    with studio_at(tmp_path_factory.mktemp("light"), model_folder) as studio, pytest.MonkeyPatch.context() as patch:
+        # On a busy machine, the page may take longer than the three seconds that Gradio waits for it.
+        patch.setattr("gradio.networking.url_ok", lambda _url: False)
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         yield blocks, url
         blocks.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -136,6 +137,15 @@ def test_a_folder_of_downloads_that_was_tidied_away_is_made_anew_and_goes_with_i
     del downloads
     gc.collect()
     assert not second.exists()
+
+
+def test_downloads_go_at_the_end_and_those_of_a_killed_process_can_be_told(page: Page) -> None:
+    """An app that exits runs no finalizers; one that is killed leaves a folder that the next start deletes by its name."""
+    folders = [files.path("model.zip").parent.parent for files in (page.downloads, page.training_tables)]
+    assert all(folder.name.startswith(f"sbert-studio-sent-{os.getpid()}-") for folder in folders)
+    page.delete_temporary_files()
+    assert not any(folder.exists() for folder in folders)
+    assert page.downloads.path("again.csv").parent.is_dir()
 
 
 def test_an_old_download_that_another_removes_meanwhile_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StudioError
 from ...i18n import _
+from ...settings import temporary_prefix
 from ...workspace import atomic_file, atomic_folder, file_name, validate_key, write_json
 
 if TYPE_CHECKING:
@@ -293,10 +294,15 @@ class TempFiles:
     def path(self, name: str) -> Path:
         folder = self._folder
         if folder is None or not folder.is_dir():  # the system may have deleted it
-            self._folder = folder = Path(tempfile.mkdtemp(prefix="sbert-studio-"))
+            self._folder = folder = Path(tempfile.mkdtemp(prefix=temporary_prefix()))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         for old in folder.iterdir():
             with suppress(FileNotFoundError):  # deleted in the meantime to make room for another visitor's file
                 if time.time() - old.stat().st_mtime > self._seconds:
                     shutil.rmtree(old, ignore_errors=True)
         return Path(tempfile.mkdtemp(dir=folder)) / file_name(name)
+
+    def delete(self) -> None:
+        """Delete all files; called at the end, because the app exits without finalizers."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
