@@ -397,3 +397,18 @@ def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_say
     expect(page.locator(".sb-map-list")).to_contain_text("The map is no longer loaded. Draw it again.")
     expect(page.locator(".sb-map-list")).not_to_contain_text("0 with")
     page.close()
+
+
+def test_dates_are_counted_by_calendar_period(empty_page: Page) -> None:
+    empty_page.evaluate("() => { window.SB = { mapping: {} }; }")
+    empty_page.add_script_tag(path=ASSETS / "page" / "map" / "columns.js")
+    bins = """(days) => {
+      const { bins, days: read, iso, histogram } = window.SB.mapping, numbers = days.map(read);
+      const found = { kind: "date", n: numbers.length, numbers }, kept = bins(found);
+      const name = (bin) => kept.range(bin, bin).map(iso);
+      return { first: name(0), last: name(kept.count - 1), sizes: [...histogram(found, kept, () => true)] };
+    }"""
+    two_years = empty_page.evaluate(bins, ["2024-01-01", "2024-01-31", "2024-02-01", "2025-12-30"])
+    assert two_years["first"] == ["2024-01-01", "2024-01-31"] and two_years["last"] == ["2025-12-01", "2025-12-31"]
+    assert two_years["sizes"] == [2, 1, *[0] * 21, 1]
+    assert empty_page.evaluate(bins, ["2024-03-05", "2024-03-07"])["sizes"] == [1, 0, 1]

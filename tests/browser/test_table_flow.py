@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,7 @@ def test_a_table_is_coloured_filtered_and_saved_as_pandas_does(app: App, tmp_pat
     step_through_the_months(app)
     filter_lists_and_booleans(app)
     combine_two_filters_and_a_lasso(app)
+    filter_a_list_on_a_low_screen(app)
     choose_the_columns_of_the_list(app)
     find_nothing(app)
     save_what_is_filtered(app, tmp_path / "map.html")
@@ -49,6 +51,9 @@ def colour_by_every_column(app: App) -> None:
             ends = frame[column].min(), frame[column].max()
             assert ticks[0] == (ends[0].date().isoformat() if column == "sent" else f"{ends[0]:g}")
             assert column == "price" or ticks[-1] == ends[1].date().isoformat()
+            boxes = [tick.bounding_box() for tick in scene.legend.locator(".sb-map-ticks span").all()]
+            sides = sorted((box["x"], box["x"] + box["width"]) for box in boxes if box)
+            assert all(left[1] < right[0] for left, right in pairwise(sides)), f"{ticks} overlap"
             continue
         items = frame[column].str.split("; ").explode() if column == "tags" else frame[column]
         counts = items[items != ""].value_counts()
@@ -140,7 +145,24 @@ def combine_two_filters_and_a_lasso(app: App) -> None:
     scene.expect_list(f"{len(expected)} selected", len(expected))
     scene.list.get_by_text("Actions", exact=True).click()
     _, rows = app.download_rows(scene.list.get_by_role("button", name="Download CSV"))
-    assert [row["text"] for row in rows] == [ROWS[row]["message"] for row in expected]
+    assert [row["message"] for row in rows] == [ROWS[row]["message"] for row in expected]
+
+
+def filter_a_list_on_a_low_screen(app: App) -> None:
+    """Two filters in a row: the first one changes the list and leaves the filters open."""
+    scene, page = app.map.scene, app.page
+    usual = page.viewport_size
+    assert usual is not None
+    page.set_viewport_size({"width": 1366, "height": 657})
+    scene.rest()
+    urgent = scene.filter("urgent")
+    for pressed in ("true", "false"):
+        button = urgent.get_by_role("button", name="yes")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", pressed)
+        expect(button).to_be_visible()
+    page.set_viewport_size(usual)
+    scene.rest()
 
 
 def choose_the_columns_of_the_list(app: App) -> None:
@@ -167,12 +189,12 @@ def save_what_is_filtered(app: App, path: Path) -> None:
     name, content = app.download(page.locator("#map-csv"))
     assert content.startswith(b"\xef\xbb\xbf") and name == f"table map - {len(expected)} of {len(ROWS)} texts.csv"
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
-    assert [row["text"] for row in rows] == expected["message"].tolist()
+    assert [row["message"] for row in rows] == expected["message"].tolist()
     _, content = app.download(page.locator("#map-xlsx"))
     sheets = pd.read_excel(io.BytesIO(content), sheet_name=None, header=None)
     book = pd.read_excel(io.BytesIO(content), keep_default_na=False)
     assert {"price", "sent", "team", "tags", "urgent"} <= set(book.columns)
-    assert book["text"].tolist() == expected["message"].tolist() and book["price"].tolist() == expected["price"].tolist()
+    assert book["message"].tolist() == expected["message"].tolist() and book["price"].tolist() == expected["price"].tolist()
     note = sheets["Notes"].iloc[0, 0]
     assert (
         note.startswith(f"{len(expected)} of {len(ROWS)} texts") and "price: 20 to 60" in note and "sent: 2024-03-01 to 2024-08-31" in note

@@ -33,6 +33,14 @@ def config(running: tuple[Any, str]) -> dict[str, Any]:
     return found
 
 
+def test_the_page_translates_its_own_words_among_names_of_the_visitor(config: dict[str, Any]) -> None:
+    """What stands for nothing chosen in a list of columns, models or datasets is a word of the page's own."""
+    script = (Path(theme.__file__).parents[2] / "assets" / "page" / "language" / "page.js").read_text()
+    lists = [part["props"] for part in config["components"] if "sb-data" in (part["props"].get("elem_classes") or [])]
+    words = {label for part in lists for label, value in part.get("choices") or [] if value == ""}
+    assert {"All datasets", "No category"} <= words and all(f'"{word}"' in script for word in words)
+
+
 def test_works_whose_progress_is_hidden_are_told_to_no_component(config: dict[str, Any]) -> None:
     works = config["dependencies"]
     hidden = [work for work in works if work["show_progress"] == "hidden"]

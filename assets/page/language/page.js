@@ -5,7 +5,7 @@
   const SILENT = new Set(["SCRIPT", "STYLE", "CODE", "PRE", "TEXTAREA", "NOSCRIPT"]);
   // Gradio's parts cannot carry the attribute. A list of the class sb-data offers what visitors named, beside these words of the page's own.
   const DATA = "[translate='no'], .file-preview .filename", LISTED = ".sb-data li[role='option'], .sb-data .token, .sb-data input";
-  const OWN = new Set(["Upload a file…", "All sets", "No category", "None", "none", "Off", ...((window.SB_PAGE || {}).own || [])]);
+  const OWN = new Set(["All datasets", "No category", "None", "none", "Off", ...((window.SB_PAGE || {}).own || [])]);
   const CHOOSER = "input[role='listbox'], input[role='combobox']";
   const texts = new WeakMap(), attributes = new WeakMap(), inputs = new WeakMap();
   let translate = null, look = null, version = 0;

@@ -4,7 +4,7 @@
 (() => {
   "use strict";
   const { mapping, t } = window.SB;
-  const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28, PIECE = 8192;
+  const BLANK = -1, OTHER = -2, DAY = 86400000, BINS = 28, MOST_PERIODS = 60, PIECE = 8192;
 
   // Base64 as an array; what was fetched as an array already is one.
   function decode(text, Kind) {
@@ -65,9 +65,10 @@
   }
   const rounded = (value) => Number(value.toPrecision(15));
 
-  // Bins of equal width with round edges; whole numbers and days have bins of whole widths. ``range`` is from the lowest to the highest value in
+  // Bins of equal width with round edges; whole numbers have bins of whole widths, dates have calendar periods. ``range`` is from the lowest to the highest value in
   // some bins, both inclusive, so that a filter by it keeps exactly the rows that their bars count, also where values lie on an edge.
   function bins(found) {
+    if (found.kind === "date") return calendar(span(found.numbers));
     const { low, high, whole } = span(found.numbers), step = Math.max(whole ? 1 : 0, niceStep(high / BINS - low / BINS, 1));  // high - low may overflow
     const begin = Math.floor(low / step + 1e-9) * step, start = whole ? begin : rounded(begin);
     const place = (value) => { const apart = value - start; return Math.max(0, Math.floor((Number.isFinite(apart) ? apart / step : value / step - start / step) + 1e-9)); };
@@ -87,6 +88,12 @@
       return least <= most ? [least, most] : [edge(from) + step / 2, edge(from) + step / 2];  // between the edges, where no value is
     }
     return { start, step, count, low, high, whole, edge, of: place, range, ends: (bin) => (isPlain ? range(bin, bin) : [edge(bin), edge(bin + 1)]) };
+  }
+  function calendar({ low, high }) {
+    const all = periods(low, high, periodOf(low, high, MOST_PERIODS)), bins = new Uint16Array(high - low + 1);
+    all.forEach((one, bin) => bins.fill(bin, Math.max(0, one.from - low), one.to - low + 1));
+    const range = (from, to) => [all[from].from, all[to].to];
+    return { count: all.length, low, high, of: (day) => bins[day - low], range, ends: (bin) => range(bin, bin) };
   }
   function histogram(found, kept, counts) {
     const sizes = new Uint32Array(kept.count);
@@ -130,5 +137,5 @@
     return made;
   }
 
-  Object.assign(mapping, { column, clusterColumn, each, tally, span, bins, histogram, periods, periodOf, ticks, write, iso, days, decode, bits, BLANK, OTHER });
+  Object.assign(mapping, { column, clusterColumn, each, tally, span, bins, histogram, periods, periodOf, MOST_PERIODS, ticks, write, iso, days, decode, bits, BLANK, OTHER });
 })();

@@ -3,7 +3,7 @@
   "use strict";
   const { el, grouped, mapping, t } = window.SB;
   const { BLANK, OTHER } = mapping;
-  const SHOWN = 8, OPENED = 3, PLAYED = 900, PERIODS = 60;
+  const SHOWN = 8, OPENED = 3, PLAYED = 900;
 
   // told: {n(), removed() → Uint8Array, columns() → [name], column(name) → Promise<column | null>, changed(done): the rows that pass have changed;
   //        done: the visitor has let go}
@@ -76,7 +76,7 @@
       const names = { day: "Day", week: "Week", month: "Month", year: "Year" };
       let all = [], at = -1, timer = 0;
       const unit = el("select", { "aria-label": "Period", on: { change: () => { stop(); divide(); } } }, Object.entries(names).map(([name, label]) => el("option", { value: name }, label)));
-      unit.value = mapping.periodOf(kept.low, kept.high, PERIODS);
+      unit.value = mapping.periodOf(kept.low, kept.high, mapping.MOST_PERIODS);
       const slider = el("input", { type: "range", min: -1, step: 1, "aria-label": "Date", on: { input: () => { stop(); go(Number(slider.value), false); }, change: () => go(Number(slider.value)) } });
       const button = el("button", { type: "button", class: "sb-small-button sb-map-play", on: { click: () => (timer ? stop() : play()) } });
       const name = el("output", { translate: "no" });
@@ -105,7 +105,7 @@
 
     // --- categories, lists and booleans
     function listed(part) {
-      const { column } = part, items = el("ul", {}), codes = [...column.labels.keys()];
+      const { column } = part, items = el("ul", {}), whole = mapping.tally(column, () => true), codes = [...column.labels.keys()].sort((a, b) => whole.of(b) - whole.of(a));
       let all = false, wanted = "";
       const find = el("input", { type: "search", placeholder: "Find a value", "aria-label": "Find a value", hidden: codes.length <= SHOWN, on: { input: () => { wanted = find.value.trim().toLowerCase(); part.count(); } } });
       const more = el("button", { type: "button", class: "sb-plain-button", on: { click: () => { all = !all; part.count(); } } });
@@ -121,7 +121,7 @@
       };
       part.count = () => {
         const sizes = mapping.tally(column, passes(part)), most = Math.max(1, ...codes.map(sizes.of));
-        const seen = codes.filter((code) => (wanted ? column.labels[code].toLowerCase().includes(wanted) : all || code < SHOWN || part.chosen.has(code)));
+        const seen = codes.filter((code, place) => (wanted ? column.labels[code].toLowerCase().includes(wanted) : all || place < SHOWN || part.chosen.has(code)));
         for (const code of [OTHER, BLANK]) if (!wanted && (sizes.of(code) || part.chosen.has(code))) seen.push(code);
         const shown = seen.map(entry);
         shown.forEach(({ bar, number, button }, i) => {

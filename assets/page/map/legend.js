@@ -3,6 +3,7 @@
   "use strict";
   const { el, grouped } = window.SB;
   const FILTERED = 14;
+  const WIDTH = 300, LETTER = 6.5, GAP = 8;  // pixels of the scale at its narrowest, of a letter below it, and between two texts
   const percent = (share) => (share > 0 && share < 0.005 ? "<1 %" : `${Math.round(100 * share)} %`);
 
   // told: {onColour(name), onName(id), onBroad(index), onAssign?()}
@@ -51,11 +52,14 @@
     }
     const outliers = (name, entry) => entry(name, "sb-map-outliers", told.onAssign && clusters ? el("button", { type: "button", class: "sb-small-button", title: "Assign each of these texts to the cluster whose texts are most similar; Undo reverts it", on: { click: told.onAssign } }, "Assign to nearest") : null);
 
+    // The share of the scale that a text and the gap beside it take, at most.
+    const wide = (text) => (text.length * LETTER + GAP) / WIDTH;
     // From low to high, as the points are drawn, with a tick at round values; values beyond an end have its colour.
     function drawScale(found, css, shade) {
       const end = (value, count, sign) => (count ? `${sign} ${found.text(value)}` : found.text(value));
       const ends = [el("span", {}, end(found.low, found.under, "≤")), el("span", {}, end(found.high, found.over, "≥"))];
-      const inner = found.ticks.filter((one) => one.share > 0.17 && one.share < 0.83);
+      const [first, last] = ends.map((one) => wide(one.textContent));
+      const inner = found.ticks.filter((one) => one.share - wide(one.text) / 2 > first && one.share + wide(one.text) / 2 < 1 - last);
       scale.replaceChildren(
         el("i", { style: { background: `linear-gradient(90deg, ${Array.from({ length: 17 }, (_, i) => css(shade(i / 16))).join(", ")})` } }),
         el("div", { class: "sb-map-ticks", translate: "no" }, ends[0], inner.map((one) => el("span", { class: "sb-map-tick", style: { left: `${100 * one.share}%` } }, one.text)), found.low === found.high ? null : ends[1]));

@@ -190,12 +190,12 @@
     }
 
     function open(next, flying = false) {
+      if (next !== chosen) panel.fold(true);  // a filter only changes what is listed: it stays at hand for the next one
       const all = next.all || { rows: next.rows, scores: next.scores };  // those that a filter hides come back with it
       chosen = { ...next, all, rows: alive(all.rows), scores: all.scores?.filter((_, i) => !hidden[all.rows[i]]) };
       if (chosen.count) chosen.title = chosen.count(chosen.rows.length);
       [kept, preview, light] = [null, null, null];
       drawLegend();
-      panel.fold(true);
       const shown = chosen, loaded = side.show(chosen, past.length ? () => { const before = past.pop(); open(before); } : null);
       restyle();
       if (flying && chosen.rows.length) eye.fly(eye.around(points, chosen.rows), stepped);

@@ -42,6 +42,7 @@ _MAX_FIRST_TEXTS = 5_000  # texts that are drawn without being asked
 _NEIGHBORS, _MATCHES = 12, 30
 _MAX_ITEM_LENGTH = 1200
 _MAX_ITEMS = 500
+_ADDED_COLUMNS = ("row", "cluster", "cluster_label", "x", "y", "z")  # of a saved map, beside those of the data
 _PHASES = {"encode": "1 of 3 · Encoding the texts", "layout": "2 of 3 · Laying out the map", "groups": "3 of 3 · Finding clusters"}
 
 
@@ -493,7 +494,7 @@ def _write_rows(page: Page, drawn: DrawnMap, rows: Sequence[int], name: str, not
     now, corpus, points = drawn.edits.now, drawn.corpus, drawn.view.points
     table: dict[str, Sequence[object]] = {
         "row": [corpus.lines[row] for row in rows],
-        "text": [corpus.texts[row] for row in rows],
+        "text" if corpus.column in _ADDED_COLUMNS else corpus.column: [corpus.texts[row] for row in rows],
         "cluster": [int(now.ids[row]) for row in rows],
         "cluster_label": [now.names[int(now.ids[row])] for row in rows],
     }
