@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import StudioError
 from ..i18n import _
 from ..workspace import digest_texts
-from .column_types import ColumnType
+from .column_types import ColumnType, detect_type
 from .findings import Finding, count
 from .language import count_languages
 from .loading.table import Table, TextColumn
@@ -80,6 +80,14 @@ class Corpus:
         """Return the columns that may be categories: at most 20 distinct values, or at most half as many as there are texts."""
         limit = min(len(self) - 1, max(_MAX_CATEGORIES, len(self) * _MAX_CATEGORY_SHARE))
         return [name for name, cells in self.fields.items() if 1 < len({cell for cell in cells if cell.strip()}) <= limit]
+
+    def column_type(self, column: str) -> ColumnType:
+        """Return the type of a column other than the texts: the one that the user has set, otherwise the detected one."""
+        return self.types.get(column) or detect_type(column, self.fields[column])
+
+    def default_category(self) -> str | None:
+        """Return the first column of categories; dates, numbers and lists are only chosen by the user."""
+        return next((name for name in self.category_columns() if self.column_type(name) == "category"), None)
 
     def subset(self, rows: Sequence[int], name: str, why: str) -> Corpus:
         """Return a corpus called ``name`` with a subset of the texts.

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import computed_field
 
+from ..data.column_types import parse_column
 from ..data.corpus import Corpus
 from ..data.dates import DateColumn, Period, choose_period, parse_dates, split_in_periods
 from ..data.row_report import RowReport
@@ -143,10 +144,14 @@ def make_topic_report(view: MapView, corpus: Corpus, dates: Mapping[str, DateCol
                 timelines.append(_timeline(column, known[column], places, len(order)))
             notes += _date_notes(column, known[column])
             continue
-        values = {cell for cell in cells if cell.strip()}
-        if 1 < len(values) <= MAX_CATEGORIES and len(values) < sum(bool(cell.strip()) for cell in cells):
-            categories.append(_categories(column, cells, places, len(order)))
-        elif column in corpus.category_columns():
+        is_list = corpus.column_type(column) == "list"
+        items = parse_column(column, cells, "list" if is_list else "category").items or ()
+        values = {item for found in items for item in found}
+        if 1 < len(values) <= MAX_CATEGORIES and len(values) < sum(map(len, items)):
+            categories.append(_categories(column, items, places, len(order)))
+            if is_list:
+                notes.append(_("A text counts for each of its values in the column {column}.", column=repr(column)))
+        elif is_list or column in corpus.category_columns():
             template = "The column {column} is omitted: it has {values} values, and tables show at most {most}."
             notes.append(_(template, column=repr(column), values=f"{len(values):,}", most=MAX_CATEGORIES))
     return TopicReport(
@@ -260,18 +265,20 @@ def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
         )
 
 
-def _categories(column: str, cells: Sequence[str], places: np.ndarray, count: int) -> TopicCategories:
-    numbers = Counter(cell for cell in cells if cell.strip())
+def _categories(column: str, items: Sequence[Sequence[str]], places: np.ndarray, count: int) -> TopicCategories:
+    numbers = Counter(item for found in items for item in found)
     names = sorted(numbers, key=lambda name: (-numbers[name], name))
     if all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in names):
         names.sort(key=float)
     index = {name: place for place, name in enumerate(names)}
-    found = np.array([index.get(cell, -1) for cell in cells], np.int64)
-    counts = _cross_table(places, found, count, len(names))
-    expected, residuals = exact_residuals(np.array(counts))
+    filled = np.array([len(found) for found in items], np.int64)
+    values = np.array([index[item] for found in items for item in found], np.int64)
+    counts = _cross_table(np.repeat(places, filled), values, count, len(names))
+    # Of lists, a text counts in several columns: the texts of a topic are not the sum of its row.
+    expected, residuals = exact_residuals(np.array(counts), np.bincount(places[filled > 0], minlength=count))
     is_small = (np.maximum(expected, counts) < _MIN_TEXTS).tolist()
     shown = [[None if few else value for value, few in zip(*row, strict=True)] for row in zip(residuals.tolist(), is_small, strict=True)]
-    blank = int((found < 0).sum())
+    blank = int((filled == 0).sum())
     return TopicCategories(column, tuple(names), counts, tuple(map(tuple, expected.tolist())), tuple(map(tuple, shown)), blank)
 
 
@@ -281,16 +288,19 @@ def _cross_table(rows: np.ndarray, columns: np.ndarray, height: int, width: int)
     return tuple(map(tuple, table.tolist()))
 
 
-def exact_residuals(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def exact_residuals(counts: np.ndarray, sizes: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected counts under independence, and residuals, of an (r, c) table of counts.
 
     A residual is the normal deviate of the mid-p value of Fisher's exact test of the cell against all others. In large cells it equals the
     adjusted standardized residual (Haberman 1973); it holds in small cells too.
+
+    Args:
+        sizes: (r,) the number of texts of each row; by default the sums of the rows.
     """
     from scipy.stats import hypergeom, norm
 
-    total = int(counts.sum())
-    rows, columns = counts.sum(axis=1, keepdims=True), counts.sum(axis=0, keepdims=True)
+    rows, columns = (counts.sum(axis=1) if sizes is None else sizes)[:, None], counts.sum(axis=0, keepdims=True)
+    total = int(rows.sum())
     same = hypergeom.pmf(counts, total, rows, columns) / 2
     above = hypergeom.sf(counts, total, rows, columns) + same
     below = hypergeom.cdf(counts - 1, total, rows, columns) + same

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from sbert_studio.data.corpus import corpus_from_table, find_text_columns
@@ -22,6 +24,20 @@ def test_the_text_column_is_found_and_the_others_become_fields() -> None:
     assert list(corpus.columns()) == list(table.columns) and corpus.category_columns() == ["channel", "minutes"]
     few = corpus.subset([0, 2], "few", "not needed")
     assert few.lines == (2, 4) and few.account.skipped == 28 and few.account.reasons[-1].why == "not needed"
+
+
+def test_dates_numbers_and_lists_are_no_default_category() -> None:
+    columns: dict[str, list[str]] = {
+        "complaint": TICKETS,
+        "date": [f"2024-01-{1 + index % 9:02}" for index in range(30)],
+        "minutes": [str(index * 7 % 11) for index in range(30)],
+        "tags": [("late; lost", "late", "lost; rude")[index % 3] for index in range(30)],
+    }
+    corpus = corpus_from_table(table_from_columns("tickets", columns))
+    assert corpus.category_columns() == ["date", "minutes", "tags"] and corpus.default_category() is None
+    assert replace(corpus, types={"minutes": "category"}).default_category() == "minutes"
+    with_channel = corpus_from_table(table_from_columns("tickets", {**columns, "channel": ["mail", "chat", "phone"] * 10}))
+    assert with_channel.default_category() == "channel"
 
 
 def test_a_column_called_text_wins_over_a_wordier_one() -> None:

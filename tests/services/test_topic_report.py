@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
@@ -143,6 +144,35 @@ def test_residuals_are_those_of_the_exact_test() -> None:
 def test_a_column_that_is_left_out_is_named(report: TopicReport) -> None:
     assert [table.column for table in report.categories] == ["channel", "team", "rare"]
     assert any("'name'" in note and "40" in note for note in report.notes) and "Chosen so." in report.notes
+
+
+def test_a_text_counts_for_each_item_of_its_list(view: MapView, corpus: Corpus) -> None:
+    rng = np.random.default_rng(5)
+    names = ["late", "lost", "rude", "vip", "new", "old"]
+    items = [[name for name in names if rng.random() < (0.8 if name == "vip" and view.ids[row] == 1 else 0.3)] for row in range(N)]
+    tagged = replace(corpus, fields={"tags": tuple("; ".join(found) for found in items)})
+    report = make_topic_report(view, tagged)
+    (table,) = report.categories
+    assert sorted(table.categories) == sorted(names) and table.blank == items.count([])
+    assert any("'tags'" in note for note in report.notes)
+    filled = [row for row in range(N) if items[row]]
+    for place, topic in enumerate(report.order):
+        own = [row for row in filled if view.ids[row] == topic]
+        for at, name in enumerate(table.categories):
+            both, all_of = sum(name in items[row] for row in own), sum(name in items[row] for row in filled)
+            assert table.counts[place][at] == both and table.expected[place][at] == pytest.approx(len(own) * all_of / len(filled))
+            with_name = np.array([[both, len(own) - both], [all_of - both, len(filled) - len(own) - all_of + both]])
+            found = table.residuals[place][at]
+            assert found is None or found == pytest.approx(exact_residuals(with_name)[1][0, 0])
+    vip = table.residuals[report.order.index(1)][table.categories.index("vip")]
+    assert vip is not None and vip > 4
+
+
+def test_a_report_reads_columns_as_the_user_has_set(view: MapView, corpus: Corpus) -> None:
+    months = replace(corpus, fields={"month": tuple(f"2024-{1 + row % 5:02}-01" for row in range(N))})
+    assert make_topic_report(view, months).timelines and not make_topic_report(view, months).categories
+    (table,) = make_topic_report(view, replace(months, types={"month": "category"})).categories
+    assert len(table.categories) == 5
 
 
 def test_the_workbook_has_no_formula_and_all_numbers(report: TopicReport, tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def update_categories(page: Page, corpus: str | None, category: str | None) -> U
 
 def _category_props(corpus: Corpus, category: str | None) -> Update:
     columns = corpus.category_columns()
-    value = category if category in columns else columns[0] if columns else ""
+    value = category if category in columns else corpus.default_category() or ""
     return props(choices=[(_NO_CATEGORY, ""), *((name, name) for name in columns)], value=value, visible=bool(columns))
 
 

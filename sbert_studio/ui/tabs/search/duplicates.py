@@ -128,7 +128,7 @@ def find_duplicates(page: Page, corpus: str | None, model: str | None, keep: str
     duplicates = page.studio.search.find_duplicates(selected.corpus, model, progress_callback(progress, "Comparing all pairs"))
     columns = duplicates.corpus.category_columns()
     made = page.provenance(model, selected, BUTTON)
-    decisions = Decisions(column=columns[0] if columns else None, made=made).with_keep(keep)
+    decisions = Decisions(column=duplicates.corpus.default_category(), made=made).with_keep(keep)
     result_key = page.duplicates.put(duplicates)
     return DuplicatesView(
         view=_groups_view(page, result_key, decisions),
