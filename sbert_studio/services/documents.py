@@ -17,6 +17,7 @@ from ..models.base import Encoder
 from ..models.prompts import Role
 from ..progress import Progress
 from ..shards import MANIFEST
+from ..workspace import existing_path
 from .languages import LanguageService
 from .resources import Resources, Service
 
@@ -44,7 +45,7 @@ class DocumentService(Service):
         """
         if not isinstance(path, str | Path):
             return False
-        folder = Path(path).expanduser()
+        folder = existing_path(path) or Path(path)
         if folder.is_dir():
             return self._resources.allow_folders and not (folder / MANIFEST).is_file() and not _is_benchmark(folder)
         return is_document_source(folder)

@@ -95,7 +95,7 @@ def test_a_run_is_stopped_and_resumed_in_the_same_bits(
     plan = studio.planner.plan(request)
     assert plan.spec.loss == loss
     whole = studio.fine_tune.train(plan)
-    on_event, should_stop = stopped_after(2)
+    on_event, should_stop = stopped_after(1)
     part = studio.fine_tune.train(plan, on_event=on_event, should_stop=should_stop)
     assert (whole.status, part.status) == ("finished", "stopped") and 0 < part.step < whole.step
     again = studio.fine_tune.resume(part.id)

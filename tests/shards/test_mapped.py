@@ -54,7 +54,7 @@ def written(path: Path, rows: int, seed: int = 0) -> Path:
 
 
 def to(studio: Studio, texts: Path, out: Path, **said: Any) -> Any:
-    return studio.similarity.encode_file(studio.data.read_texts(texts), out, **said)
+    return studio.similarity.encode_file(studio.data.read_texts(texts)[0], out, **said)
 
 
 def test_a_file_of_one_block_is_what_numpy_writes_of_all_vectors(studio: Studio, texts: Path, tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_a_column_of_texts_reads_as_the_list_of_its_cells(tmp_path: Path) -> Non
 
 
 def test_the_texts_of_a_file_stand_where_its_corpus_says(texts: Path, studio: Studio) -> None:
-    corpus, found = studio.data.read_corpus(texts), studio.data.read_texts(texts)
+    corpus, found = studio.data.read_corpus(texts), studio.data.read_texts(texts)[0]
     places, rows = corpus.positions()
     assert tuple(found.texts) == corpus.texts and np.array_equal(found.places, places) and found.rows == rows == 300
     assert found.account == corpus.account and read_table(texts).columns == ("text", "number")

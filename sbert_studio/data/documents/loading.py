@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from ...errors import StudioError, is_machine_error
 from ...i18n import _
 from ...progress import Progress, checkpoint
+from ...workspace import existing_path
 from ..cells import cell_text
 from ..corpus import find_text_columns
 from ..loading.excel import is_workbook
@@ -144,10 +145,10 @@ _ALWAYS_DOCUMENTS = tuple(suffix for suffix in DOCUMENT_SUFFIXES if suffix not i
 
 
 def _expand(path: str | Path) -> list[Path]:
-    found = Path(path).expanduser()
-    if found.exists():
-        return [found]
-    if matches := sorted(found.parent.glob(found.name)) if any(sign in found.name for sign in "*?[") and found.parent.is_dir() else []:
+    if (existing := existing_path(path)) is not None:
+        return [existing]
+    pattern, folder = Path(path).name, existing_path(Path(path).parent)
+    if folder is not None and any(sign in pattern for sign in "*?[") and (matches := sorted(folder.glob(pattern))):
         return matches
     raise StudioError(
         _("there is no file or folder {path}", path=repr(str(path)[:200])), "check the path, or quote it if it contains spaces"
