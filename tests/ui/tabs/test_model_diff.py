@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gradio.utils import deep_hash
 from tiny_studio import quick, sentences, studio_at, write_model, write_pairs
 
 from sbert_studio.errors import StudioError
@@ -68,6 +69,12 @@ def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(page: Page
     assert value["made"]["corpus"] == page.corpora.get(key).corpus.digest and value["made"]["again"] == "changed-go"
     assert value["made"]["key"] == model_diff.form_value(base, run, "cat dog\nred moon", "topic")["key"]
     assert value["made"]["key"] != model_diff.form_value(base, run, "cat dog", "topic")["key"]
+
+
+def test_the_state_of_a_comparison_with_a_runs_scores_can_be_hashed(seen: ModelDiffView) -> None:
+    """Gradio hashes the value of every state that a handler returns; without a hash, the request fails."""
+    assert seen.comparison.scores, "the part that is a dictionary"
+    assert deep_hash(seen.comparison) == deep_hash(seen.comparison) != deep_hash(replace(seen.comparison, key="another"))
 
 
 def test_a_model_that_changed_nothing_is_said_to_and_drawn_so(page: Page, seen: ModelDiffView) -> None:

@@ -49,7 +49,7 @@ _MAX_CATEGORY_PAIRS = 12
 _MOSTLY = 0.5  # share of a text's neighbors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, as values of states must be and a dictionary cannot
 class Comparison:
     key: str  # key in ``page.model_diffs``
     has_queries: bool  # whether the visitor typed queries
