@@ -197,8 +197,11 @@ class App:
     def upload(self, elem_id: str, name: str, text: str) -> None:
         """Choose a file as the file dialog would, in place of the one that is there; its input is invisible."""
         payload: Any = {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
-        if self.page.locator(f"#{elem_id} .file-preview").count():
-            self.page.locator(f"#{elem_id} .icon-button-wrapper button").click()
+        preview = self.page.locator(f"#{elem_id} .file-preview")
+        if preview.count():
+            # The last button clears; where several files may be chosen, those before it add one.
+            self.page.locator(f"#{elem_id} .icon-button-wrapper button").last.click()
+            expect(preview).to_have_count(0)
         field = self.page.locator(f"#{elem_id} input[type=file]")
         field.wait_for(state="attached")
         field.set_input_files(payload)
