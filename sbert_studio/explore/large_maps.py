@@ -89,7 +89,7 @@ def find_sampled(vectors: np.ndarray, rows: np.ndarray, groups: Clusters, metric
 
 
 def place_rows(
-    found: SampleNeighbors, rows: np.ndarray, xy: np.ndarray, params: ProjectionParams, cache: Path, progress: Progress | None = None
+    neighbors: SampleNeighbors, rows: np.ndarray, xy: np.ndarray, params: ProjectionParams, cache: Path, progress: Progress | None = None
 ) -> np.ndarray:
     """Place all rows on the map of a sample, (n, 2) or (n, 3) float32, as UMAP's transform does, with few epochs; sampled rows stay.
 
@@ -101,8 +101,8 @@ def place_rows(
     """
     from scipy.sparse import csr_matrix
 
-    count, rest = len(found.near), np.setdiff1d(np.arange(len(found.near)), rows, assume_unique=True)
-    near, weights = found.near[rest], membership_strengths(found.distances[rest], cache)
+    count, rest = len(neighbors.near), np.setdiff1d(np.arange(len(neighbors.near)), rows, assume_unique=True)
+    near, weights = neighbors.near[rest], membership_strengths(neighbors.distances[rest], cache)
     initial = np.einsum("mk,mkd->md", weights / weights.sum(axis=1, keepdims=True), xy[near]).astype(np.float32)
     starts = np.concatenate([np.zeros(len(rows), np.int64), np.arange(0, near.size + 1, _NEIGHBORS)])
     points = np.concatenate([np.asarray(xy, np.float32), initial])
@@ -122,18 +122,18 @@ def place_rows(
     return made
 
 
-def assign_clusters(found: SampleNeighbors, rows: np.ndarray, groups: Clusters) -> Clusters:
+def assign_clusters(neighbors: SampleNeighbors, rows: np.ndarray, groups: Clusters) -> Clusters:
     """Extend the clusters of the sampled rows to all rows: each has the cluster with the nearest centroid.
 
     A row whose nearest sampled row is an outlier is one too, so that their share stays the same. The clusters keep their numbers and sizes;
     :func:`renumber` gives those of all rows.
     """
-    count = len(found.near)
-    if not len(found.topics):
+    count = len(neighbors.near)
+    if not len(neighbors.topics):
         none = np.full(count, -1, np.int64)
         return replace(groups, ids=none, typicality=np.zeros(count, np.float32), nearest=none)
-    ids, nearest, typical = found.topics.copy(), found.topics.copy(), found.cosines.copy()
-    ids[groups.ids[found.near[:, 0]] < 0] = -1
+    ids, nearest, typical = neighbors.topics.copy(), neighbors.topics.copy(), neighbors.cosines.copy()
+    ids[groups.ids[neighbors.near[:, 0]] < 0] = -1
     ids[rows], typical[rows], nearest[rows] = groups.ids, groups.typicality, groups.nearest
     return replace(groups, ids=ids, typicality=typical, nearest=nearest)
 

@@ -162,18 +162,18 @@ def _terms(words: list[str]) -> Iterator[str]:
             yield f"{left} {right}"
 
 
-def _rank(found: Counter[str], size: int, occurrences: Counter[str], average: float, top: int) -> list[str]:
-    found = _informative(found)
-    weight = {term: number / size * math.log(1 + average / occurrences[term]) for term, number in found.items()}
+def _rank(counts: Counter[str], size: int, occurrences: Counter[str], average: float, top: int) -> list[str]:
+    counts = _informative(counts)
+    weight = {term: number / size * math.log(1 + average / occurrences[term]) for term, number in counts.items()}
     ranked = sorted(weight, key=lambda term: (-weight[term], term))
-    frequent = [term for term in ranked if found[term] >= max(2, _MIN_SHARE * size)]
-    chosen = _distinct(frequent, found, top)
-    return chosen if len(chosen) >= _FEW else _distinct([*frequent, *ranked], found, min(top, _FEW))
+    frequent = [term for term in ranked if counts[term] >= max(2, _MIN_SHARE * size)]
+    chosen = _distinct(frequent, counts, top)
+    return chosen if len(chosen) >= _FEW else _distinct([*frequent, *ranked], counts, min(top, _FEW))
 
 
-def _informative(found: Counter[str]) -> Counter[str]:
-    kept = Counter({term: number for term, number in found.items() if term not in _function_words() and not term.isdecimal()})
-    return Counter({term: number for term, number in kept.items() if len(term) > 1}) or kept or found
+def _informative(counts: Counter[str]) -> Counter[str]:
+    kept = Counter({term: number for term, number in counts.items() if term not in _function_words() and not term.isdecimal()})
+    return Counter({term: number for term, number in kept.items() if len(term) > 1}) or kept or counts
 
 
 @lru_cache(maxsize=1)
@@ -181,7 +181,7 @@ def _function_words() -> frozenset[str]:
     return stop_words() | frozenset(_FUNCTION_WORDS.split())
 
 
-def _distinct(ranked: Sequence[str], found: Counter[str], top: int) -> list[str]:
+def _distinct(ranked: Sequence[str], phrases: Counter[str], top: int) -> list[str]:
     """Return the first ``top`` terms that share no word stem; a word that mostly occurs in one pair is replaced by the pair."""
     pairs: defaultdict[str, list[str]] = defaultdict(list)
     for term in ranked:
@@ -191,7 +191,7 @@ def _distinct(ranked: Sequence[str], found: Counter[str], top: int) -> list[str]
     for term in ranked:
         if len(chosen) == top:
             break
-        better = next((pair for pair in pairs.get(term, ()) if found[pair] >= max(2, _PAIR_SHARE * found[term])), term)
+        better = next((pair for pair in pairs.get(term, ()) if phrases[pair] >= max(2, _PAIR_SHARE * phrases[term])), term)
         if not any(_overlap(better, other) for other in chosen):
             chosen.append(better)
     return chosen

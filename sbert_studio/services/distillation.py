@@ -258,13 +258,13 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-8))
 
 
-def _nearest(queries: np.ndarray, vectors: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
+def _nearest(queries: np.ndarray, vectors: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     """Return the places of the ``count`` nearest vectors of each query, which is at its own index: (q, count)."""
     found = []
     for start in range(0, len(queries), 1024):
         scores = queries[start : start + 1024] @ vectors.T
-        scores[places == np.arange(start, start + len(scores))[:, None]] = -np.inf
-        found.append(places[np.argsort(-scores, axis=1, kind="stable")[:, :count]])
+        scores[rows == np.arange(start, start + len(scores))[:, None]] = -np.inf
+        found.append(rows[np.argsort(-scores, axis=1, kind="stable")[:, :count]])
     return np.concatenate(found)
 
 

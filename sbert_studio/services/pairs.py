@@ -260,13 +260,13 @@ def _token_budget(encoder: Encoder) -> TokenBudget:
 
 
 def _mined_rows(
-    examples: Examples, found: Mapping[str, QueryNegatives], asked: Mapping[str, Sequence[int]], texts: Sequence[str]
+    examples: Examples, found: Mapping[str, QueryNegatives], positives: Mapping[str, Sequence[int]], texts: Sequence[str]
 ) -> tuple[list[MinedRow], list[int]]:
     """Return the rows with negatives, and their indices among the examples."""
     rows, kept = [], []
     for place, (query, positive) in enumerate(zip(*examples.texts[:2], strict=True)):
         mined = found[query]
-        own = next(number for number, row in enumerate(asked[query]) if texts[row] == positive)
+        own = next(number for number, row in enumerate(positives[query]) if texts[row] == positive)
         if mined.rows:
             negatives = tuple(texts[row] for row in mined.rows)
             line = int(examples.lines[place])
@@ -276,13 +276,13 @@ def _mined_rows(
 
 
 def _suspected(
-    examples: Examples, found: Mapping[str, QueryNegatives], asked: Mapping[str, Sequence[int]], texts: Sequence[str]
+    examples: Examples, negatives: Mapping[str, QueryNegatives], positives: Mapping[str, Sequence[int]], texts: Sequence[str]
 ) -> list[SuspectedNegative]:
     """Return the doubtful texts of each query once, those with the largest excess over the positive first."""
     doubts = []
     lines = dict(zip(reversed(examples.texts[0]), reversed(examples.lines.tolist()), strict=True))
-    for query, mined in found.items():
+    for query, mined in negatives.items():
         weakest = int(np.argmin(mined.positive_scores))
-        positive, score = texts[asked[query][weakest]], float(mined.positive_scores[weakest])
+        positive, score = texts[positives[query][weakest]], float(mined.positive_scores[weakest])
         doubts += [SuspectedNegative(lines[query], query, positive, texts[row], float(one), score) for row, one in mined.suspected]
     return sorted(doubts, key=lambda doubt: doubt.positive_score - doubt.score)

@@ -270,11 +270,11 @@ class SearchService(Service):
         return rerank
 
 
-def _best_by_document(hits: Sequence[Hit], places: Sequence[PassagePlace]) -> list[Hit]:
+def _best_by_document(hits: Sequence[Hit], passages: Sequence[PassagePlace]) -> list[Hit]:
     """Return the first hit of each document."""
     best: dict[int, Hit] = {}
     for hit in hits:
-        best.setdefault(places[hit.row].number, hit)
+        best.setdefault(passages[hit.row].number, hit)
     return list(best.values())
 
 

@@ -91,10 +91,10 @@ def name_topics(topics: Sequence[TopicInfo], model: LanguageModel, hint: str = "
     return TopicNames(names | named, failures, model.endpoint.model)
 
 
-def with_names(view: MapView, found: TopicNames) -> MapView:
+def with_names(view: MapView, names: TopicNames) -> MapView:
     """Return the map with these names and a note on them."""
-    topics = tuple(replace(topic, label=found.names.get(topic.id, topic.label)) for topic in view.topics)
-    return replace(view, topics=topics, notes=(*view.notes, found.describe()))
+    topics = tuple(replace(topic, label=names.names.get(topic.id, topic.label)) for topic in view.topics)
+    return replace(view, topics=topics, notes=(*view.notes, names.describe()))
 
 
 def clean_topic_name(answer: str) -> str:

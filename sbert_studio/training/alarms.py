@@ -118,10 +118,10 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
     return Question("alarm", "Is this intended?", (_continue_option(FORGETS), _STOP), why)
 
 
-def _has_fallen(then: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    if "score" not in then or "score" not in found:
+def _has_fallen(then: Mapping[str, Any], scores: Mapping[str, Any]) -> bool:
+    if "score" not in then or "score" not in scores:
         return False
-    return bool(then["score"] - found["score"] > _LOST and found["change_interval"][1] < -_SURELY_LOST)
+    return bool(then["score"] - scores["score"] > _LOST and scores["change_interval"][1] < -_SURELY_LOST)
 
 
 _STOP = Option("no, do not continue: I will check the table", "", {})

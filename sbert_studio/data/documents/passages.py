@@ -151,18 +151,18 @@ def _cut(text: str, first: int, last: int, context: str, budget: TokenBudget, ov
             yield from _fit(text, spans[start:end], head, budget)
 
 
-def _with_costs(text: str, spans: list[tuple[int, int]], budget: TokenBudget, room: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield ranges with their numbers of tokens, each at most ``room``: longer ones are cut."""
-    spans = [piece for span in spans for piece in _chop(text, *span, room * _CHARACTERS_PER_TOKEN)]
+def _with_costs(text: str, spans: list[tuple[int, int]], budget: TokenBudget, limit: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield ranges with their numbers of tokens, each at most ``limit``: longer ones are cut."""
+    spans = [piece for span in spans for piece in _chop(text, *span, limit * _CHARACTERS_PER_TOKEN)]
     counts = budget.count([text[start:end] for start, end in spans]) if spans else []
     for (start, end), count in zip(spans, counts, strict=True):
         cost = count - budget.empty
-        if cost <= room or end - start <= 1:
+        if cost <= limit or end - start <= 1:
             yield (start, end), max(1, cost)
         else:
             middle = _soft_border(text, start + (end - start) // 4, end - (end - start) // 4)
             halves = [span for span in (strip_span(text, start, middle), strip_span(text, middle, end)) if span]
-            yield from _with_costs(text, halves, budget, room)
+            yield from _with_costs(text, halves, budget, limit)
 
 
 def _chop(text: str, start: int, end: int, most: int) -> Iterator[tuple[int, int]]:
@@ -184,15 +184,15 @@ def _soft_border(text: str, low: int, high: int) -> int:
     return min(borders, key=lambda place: abs(place - center)) if borders else max(center, low + 1)
 
 
-def _pack(costs: Sequence[int], room: int, overlap: float) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of consecutive sentences of at most ``room`` tokens, of similar length, with an overlap."""
-    repeated = int(room * overlap)
+def _pack(costs: Sequence[int], limit: int, overlap: float) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of consecutive sentences of at most ``limit`` tokens, of similar length, with an overlap."""
+    repeated = int(limit * overlap)
     total = sum(costs)
-    target = total / math.ceil(total / max(1, room - repeated)) + repeated if costs else 0
+    target = total / math.ceil(total / max(1, limit - repeated)) + repeated if costs else 0
     start = 0
     while start < len(costs):
         end, size = start, 0
-        while end < len(costs) and (end == start or size + costs[end] <= min(room, target + costs[end] / 2)):
+        while end < len(costs) and (end == start or size + costs[end] <= min(limit, target + costs[end] / 2)):
             size += costs[end]
             end += 1
         yield start, end

@@ -44,13 +44,13 @@ def strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (start + left, start + right) if left < right else None
 
 
-def _ends_sentence(text: str, found: re.Match[str]) -> bool:
-    following = _NEXT.match(text, found.end())
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    following = _NEXT.match(text, match.end())
     if following is not None and following[1].islower():
         return False
-    if text[found.start()] != "." or found[0][:2] == "..":
+    if text[match.start()] != "." or match[0][:2] == "..":
         return True
-    before = _WORD_BEFORE.search(text, max(0, found.start() - _LOOK_BACK), found.start())
+    before = _WORD_BEFORE.search(text, max(0, match.start() - _LOOK_BACK), match.start())
     word = before[0] if before else ""
     if word.isdigit():
         return len(word) > 2
