@@ -82,3 +82,4 @@ def show_what_changed(app: App) -> None:
     app.fine_tune.at("#tune-changes").click()
     expect(app.fine_tune.at("#tune-changes")).to_be_hidden()
     expect(app.page.get_by_role("tab", name="Compare models")).to_have_attribute("aria-selected", "true")
+    app.evaluate.changes.expect_drawn(share=1)
