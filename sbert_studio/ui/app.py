@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 NAME = "SBERT Studio"
 _CLEAN_EVERY, _KEEP_UPLOADS = 3600, 86400  # seconds
 _MAX_SESSIONS = 1000
-# Gradio 6.31 announces the end of an event with a key that has no translation, and would show the key.
-_TRANSLATIONS = {"common.complete": "Done"}
+# Gradio 6.31 announces the end of an event, and names the button that adds files, with keys that have no translation, and would show them.
+_TRANSLATIONS = {"common.complete": "Done", "common.upload": "Add files"}
 _CONCURRENCY = 4
 # Seconds between polls of the queue. Gradio's defaults, 0.001 and 0.01, take 6% of a core while the page is idle.
 _EVENT_POLL, _PROGRESS_POLL = 0.01, 0.1

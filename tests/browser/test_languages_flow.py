@@ -128,6 +128,8 @@ def refuse_files_in_chinese(app: App) -> None:
         app.upload("data-file", name, text)
         expect(app.toast).to_contain_text(words)
         expect_chinese(page, name)
+        if name != "tool.bin":  # which is not listed
+            expect(page.locator("#data-file .icon-button-wrapper > button").first).to_have_attribute("aria-label", "添加文件")
     app.close_toasts()
     page.keyboard.press("Escape")
     expect(page.locator("#add-data")).not_to_be_visible()
