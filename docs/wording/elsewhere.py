@@ -66,6 +66,7 @@ NAMES = {
         "use strict",
         "Escape",
         "Home",
+        "Tab",
         "End",
         "Enter",
         "header p",
