@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from .pages import App
 from .pages.drawn import drawn
+from .tiny import MODEL_NAME, MULTILINGUAL_NAME
 
 _LAPTOP, _PHONE = (1366, 657), (390, 844)
 _STILL = "!document.getAnimations().some((one) => one instanceof CSSTransition)"  # colors fade into those of the other scheme
@@ -131,6 +132,12 @@ def test_axe_finds_nothing_serious(open_app: Callable[..., App], check: Callable
     page.locator(".sb-basket-button").click()
     check(page, "basket")
     page.keyboard.press("Escape")
+    app.tab_bar.get_by_role("tab").first.click()
+    app.ask(page.locator("#similarity-compare"))  # what was asked for is not made again with another model
+    app.choose_model(MULTILINGUAL_NAME if language == "en" else MODEL_NAME)
+    app.settle()
+    expect(page.locator("#similarity-gauge .sb-stale")).to_be_visible()
+    check(page, "a result that is stale")
 
 
 def test_tab_reaches_every_control_and_shows_where_it_is(app: App) -> None:
