@@ -58,6 +58,7 @@ def test_arrays_are_fetched_and_kept_and_many_rows_are_sent_as_bits(app: App) ->
     assert fetched == [], "a label changes no array"
     assert app.page.evaluate(places) == pytest.approx(before)
     scene.find("bread")
+    expect(scene.title).to_contain_text("with “bread”")  # the actions of the former list are closed by it
     app.map.act("Remove these")
     expect(app.map.marks).to_contain_text(f"{total // 3:,} texts removed")
     scene.rest()
