@@ -22,11 +22,12 @@ import json
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import four_digits, row
 from timing import run_studio
 
 MODEL = "all-MiniLM-L6-v2"
@@ -90,7 +91,7 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "set"
         write_part(options.set, folder, options.part, options.sample, titles=not options.no_titles)
-        yield row("untuned", *_digits(scores(options.model, folder)), "", "", "", "")
+        yield row("untuned", *four_digits(scores(options.model, folder)), "", "", "", "")
         for variant in options.variants or VARIANTS:
             found = []
             for seed in options.seeds:
@@ -98,18 +99,10 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
                 run, pairs = train(variant, folder, out, seed, options)
                 found.append(scores(out, folder))
                 facts = (f"{pairs:,}", run["steps"], f"{run['after'].get('strength', 1):g}", round(run["seconds"] / 60))
-                yield row(f"{variant}, seed {seed}", *_digits(found[-1]), *facts)
+                yield row(f"{variant}, seed {seed}", *four_digits(found[-1]), *facts)
             spread = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.zeros(2)
             cells = [f"{mean:.4f} ± {sd:.4f}" for mean, sd in zip(np.mean(found, axis=0), spread, strict=True)]
             yield row(f"{variant}, mean", *cells, "", "", "", "")
-
-
-def _digits(values: Sequence[float]) -> list[str]:
-    return [f"{value:.4f}" for value in values]
-
-
-def row(*cells: object) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
 
 
 def main() -> int:

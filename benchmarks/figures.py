@@ -53,13 +53,13 @@ def defaults(data: Path, seeds: Sequence[int], options: Sequence[str]) -> Iterat
     header = ("model", "STSb dev", "STSb test", "BANKING77", "TREC", "strength", "steps", "seconds")
     yield row(*header) + "\n" + row(*("---" for _ in header))
     before = float(run_studio("evaluate", MODEL, "--data", dev, "--task", "sts")["cosine"]["spearman"])
-    yield row("untuned", *_four_digits([before, *_scores(MODEL, data)]), "", "", "")
+    yield row("untuned", *four_digits([before, *_scores(MODEL, data)]), "", "", "")
     scores = []
     for seed in seeds:
         with tempfile.TemporaryDirectory() as out:
             run = run_studio("train", train, "--dev", dev, "--seed", seed, *options, "--out", out)
             scores.append([run["after"]["score"], *_scores(out, data)])
-        yield row(f"seed {seed}", *_four_digits(scores[-1]), run["after"].get("strength", 1), run["steps"], round(run["seconds"]))
+        yield row(f"seed {seed}", *four_digits(scores[-1]), run["after"].get("strength", 1), run["steps"], round(run["seconds"]))
     spread = np.std(scores, axis=0, ddof=1) if len(scores) > 1 else np.zeros(len(scores[0]))
     yield row("mean", *(f"{mean:.4f} ± {sd:.4f}" for mean, sd in zip(np.mean(scores, axis=0), spread, strict=True)), "", "", "")
 
@@ -71,7 +71,7 @@ def _scores(model: object, data: Path) -> list[float]:
     return [score_on_stsb(model, data), *(float(answer[metric]) for answer, metric in answers)]
 
 
-def _four_digits(scores: Sequence[float]) -> list[str]:
+def four_digits(scores: Sequence[float]) -> list[str]:
     return [f"{score:.4f}" for score in scores]
 
 

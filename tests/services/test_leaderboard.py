@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from tiny_studio import studio_at, write_pairs, write_static
+from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.samples import list_samples
@@ -35,11 +35,6 @@ def replace(entry: LeaderboardEntry, **changes: object) -> LeaderboardEntry:
 @pytest.fixture
 def tiny(tiny_model: Path) -> str:
     return str(tiny_model)
-
-
-@pytest.fixture(scope="module")
-def static(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(write_static(tmp_path_factory.mktemp("models") / "static"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from model_server import Reply, serve_model
-from tiny_studio import WORDS, quick, studio_at, write_static
+from tiny_studio import WORDS, quick, studio_at
 
 from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.documents.document import Document, Documents, Section
@@ -23,13 +23,8 @@ from sbert_studio.workspace import write_json_lines
 TOPICS = [WORDS[start : start + 3] for start in range(0, 18, 3)]
 
 
-@pytest.fixture(scope="module")
-def static(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_static(tmp_path_factory.mktemp("models") / "static")
-
-
 @pytest.fixture
-def studio(tmp_path: Path, static: Path) -> Iterator[Studio]:
+def studio(tmp_path: Path, static: str) -> Iterator[Studio]:
     with studio_at(tmp_path / "home", static) as made:
         yield made
 
@@ -129,7 +124,7 @@ def test_negatives_come_from_other_documents_with_scores_and_doubts(studio: Stud
 
 
 def test_commands_write_files_that_the_next_one_reads(
-    documents: Documents, static: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    documents: Documents, static: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, pairs, triplets = tmp_path / "beir", tmp_path / "pairs.jsonl", tmp_path / "triplets.jsonl"
     write_json_lines(folder / "corpus.jsonl", ({"_id": one.id, "title": one.title, "text": one.text} for one in documents.documents))

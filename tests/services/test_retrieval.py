@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, studio_at, write_static
+from tiny_studio import sentences, studio_at
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.retrieval import build_set
@@ -20,11 +20,6 @@ from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio
 from sbert_studio.services.retrieval import RetrievalOptions
 from sbert_studio.services.retrieval_misses import find_misses
-
-
-@pytest.fixture(scope="module")
-def static(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(write_static(tmp_path_factory.mktemp("models") / "static"))
 
 
 @pytest.fixture

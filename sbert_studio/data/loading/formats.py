@@ -31,7 +31,8 @@ SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *_COMPR
 """Extensions of supported files."""
 
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+# RuntimeError: an encrypted member of a zip archive, or one of an unknown compression.
+_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
 _MOST_BYTES = 1 << 32
 _BLOCK = 1 << 20
 _BLANK = b"\xef\xbb\xbf \r\n\t"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +37,7 @@ _LONGEST_TEXT = 200  # characters of each text that are compared: encoding whole
 
 
 @dataclass(frozen=True, kw_only=True)
-class Association:
+class Association(ABC):
     """Strength of a column's association with similarity.
 
     Attributes:
@@ -66,8 +67,9 @@ class Association:
         """True for the strongest evidence that a few rows can give; if it contradicts the interpretation, the user is asked."""
         return self.rows < _FEW_ROWS and self.p < _FAINT_P
 
+    @abstractmethod
     def describe(self) -> str:
-        raise NotImplementedError
+        """Return the figures in words, as a reason for a reading."""
 
 
 @dataclass(frozen=True, kw_only=True)
