@@ -115,10 +115,12 @@ def encode(corpus: Corpus) -> np.ndarray:
 def measure_ours(corpus: Corpus, vectors: np.ndarray, names: bool) -> Row:
     """Find topics by the program's default."""
     from sbert_studio.explore.clusters import ClusterParams, cluster
+    from sbert_studio.explore.topic_labels import split_terms
     from sbert_studio.explore.umap import warm_up
     from sbert_studio.workspace import Workspace
 
     warm_up(Path(tempfile.gettempdir()))
+    split_terms(corpus.texts[:1])  # loads the dictionary of its language
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         found = cluster(vectors, corpus.texts, ClusterParams(), "topics", Workspace(Path(folder)))
@@ -138,6 +140,7 @@ def measure_bertopic(corpus: Corpus, vectors: np.ndarray, names: bool) -> Row:
     from sklearn.feature_extraction.text import CountVectorizer
 
     chinese: dict[str, Any] = {"language": "multilingual", "vectorizer_model": CountVectorizer(tokenizer=_words_of(corpus))}
+    _words_of(corpus)(corpus.texts[0])
     start = time.perf_counter()
     model = BERTopic(**chinese) if "Chinese" in corpus.name else BERTopic()
     ids = np.asarray(model.fit_transform(corpus.texts, vectors)[0])

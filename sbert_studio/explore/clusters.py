@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
 from .products import upper_blocks
-from .topic_labels import keywords, label_topics, unique_labels
+from .topic_labels import keywords, split_terms, unique_labels
 from .topics import (
     choose_count,
     find_outliers,
@@ -256,6 +257,7 @@ def cluster(
     with _LOCKS[str(path)]:
         ids = load_array(path, (len(vectors),), np.int64)
         if ids is None:
+            near = near or lru_cache(partial(build_neighbor_graph, vectors, "cosine"))
             ids = _renumber_by_size(_group(vectors, params, key_base, workspace, progress, near))
             ids.flags.writeable = False
             store_array(path, ids)
@@ -304,7 +306,8 @@ def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clu
     sizes = np.bincount(ids[ids >= 0])
     centroids = topic_centroids(vectors, ids)
     typical = typicality(vectors, ids, centroids)
-    ranked = keywords(texts, ids, typicality=typical)
+    terms = split_terms(texts)
+    ranked = keywords(terms, ids, typicality=typical)
     parents = group_topics(centroids)
     broad = np.where(ids >= 0, parents[ids], -1) if len(parents) else ids
     nearest = np.where(ids < 0, nearest_topics(vectors, centroids), ids) if len(centroids) else ids
@@ -314,7 +317,7 @@ def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clu
         tuple(int(size) for size in sizes),
         tuple(tuple(words) for words in ranked),
         parents,
-        label_topics(texts, broad, typicality=typical),
+        unique_labels(keywords(terms, broad, typicality=typical)),
         typical,
         nearest,
     )
@@ -326,7 +329,7 @@ def _group(
     key_base: str,
     workspace: Workspace,
     progress: Progress | None,
-    near: NeighborProvider | None,
+    near: NeighborProvider,
 ) -> np.ndarray:
     if len(vectors) < 3:
         return np.zeros(len(vectors), np.int64)
@@ -345,15 +348,14 @@ def _group(
     return _topics(vectors, points, params, near)
 
 
-def _topics(vectors: np.ndarray, points: np.ndarray, params: ClusterParams, near: NeighborProvider | None) -> np.ndarray:
+def _topics(vectors: np.ndarray, points: np.ndarray, params: ClusterParams, near: NeighborProvider) -> np.ndarray:
     if np.ptp(points, axis=0).max() < _SAME:
         return np.zeros(len(points), np.int64)
     tree = topic_tree(points)
     ids = tree.cut(params.count or choose_count(tree, points, vectors))
     if len(ids) < _MIN_OUTLIER_ROWS:
         return ids
-    graph = near(_NEIGHBOURS) if near else build_neighbor_graph(vectors, "cosine", _NEIGHBOURS)
-    found = np.where(find_outliers(ids, typicality(vectors, ids, topic_centroids(vectors, ids)), graph), -1, ids)
+    found = np.where(find_outliers(ids, typicality(vectors, ids, topic_centroids(vectors, ids)), near(_NEIGHBOURS)), -1, ids)
     sizes = np.bincount(found[found >= 0], minlength=int(ids.max()) + 1)
     return np.where(sizes[ids] > 0, found, ids)  # no topic vanishes
 

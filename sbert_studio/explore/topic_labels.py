@@ -36,9 +36,10 @@ _KANA, _HAN, _THAI = re.compile("[\u3040-\u30ff]"), re.compile("[\u3400-\u9fff]"
 _TRAILING_KANA = re.compile("[\u3041-\u309f]+$")
 
 
-def label_topics(texts: Sequence[str], ids: np.ndarray, top: int = 3, typicality: np.ndarray | None = None) -> tuple[str, ...]:
-    """Return a distinct label for each topic 0 … k-1 of (n,) ``ids``: its ``top`` best keywords, or its number if it has no words."""
-    return unique_labels(keywords(texts, ids, typicality=typicality), top)
+def split_terms(texts: Sequence[str]) -> list[list[str]]:
+    """Return the words and word pairs of each text, in lower case, for :func:`keywords`."""
+    split = choose_tokenizer(texts)
+    return [list(_terms(split(text))) for text in texts]
 
 
 def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, ...]:
@@ -52,7 +53,7 @@ def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, .
     return tuple(labels)
 
 
-def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10, typicality: np.ndarray | None = None) -> list[list[str]]:
+def keywords(texts: Sequence[Sequence[str]], ids: np.ndarray, top: int = 10, typicality: np.ndarray | None = None) -> list[list[str]]:
     """Return at most ``top`` keywords of each topic, those that describe its typical texts best first, ties alphabetical.
 
     The weight of a word or word pair is its share of the topic's texts times log(1 + A / f), where f is its number of occurrences in all
@@ -64,21 +65,19 @@ def keywords(texts: Sequence[str], ids: np.ndarray, top: int = 10, typicality: n
     come last.
 
     Args:
-        texts: n texts.
+        texts: the terms of n texts, as from :func:`split_terms`.
         ids: (n,) topics 0 … k-1; negative for texts without a topic.
         typicality: (n,) cosines of the texts to their centroids, as from :func:`.topics.typicality`.
     """
     count = int(ids.max(initial=-1)) + 1
-    split = choose_tokenizer(texts)
     documents: list[Counter[str]] = [Counter() for _ in range(count)]
     typical: list[defaultdict[str, float]] = [defaultdict(float) for _ in range(count)]
     occurrences: Counter[str] = Counter()
     weights = np.ones(len(ids)) if typicality is None else np.maximum(typicality, _MIN_TYPICALITY) ** _TYPICALITY_POWER
-    for text, topic, weight in zip(texts, ids.tolist(), weights.tolist(), strict=True):
+    for terms, topic, weight in zip(texts, ids.tolist(), weights.tolist(), strict=True):
         if topic >= 0:
-            terms = list(_terms(split(text)))
-            documents[topic].update(set(terms))
-            for term in set(terms):
+            documents[topic].update(distinct := set(terms))
+            for term in distinct:
                 typical[topic][term] += weight
             occurrences.update(terms)
     words = sum(number for term, number in occurrences.items() if " " not in term)

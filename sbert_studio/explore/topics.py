@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .umap import NeighborGraph
 
 MAX_TOPICS = 200
-_TREE_ROWS = 6_000  # Ward's method needs n² / 2 distances: 144 MB
+_TREE_ROWS = 6_000  # the time of Ward's method grows with n²
 _SILHOUETTE_ROWS = 2_500
 _CANDIDATES = 24
 _MIN_MEAN_SIZE = 15  # mean texts of a topic; smaller topics are too many to read
@@ -53,10 +53,10 @@ class TopicTree:
 
 def topic_tree(points: np.ndarray) -> TopicTree:
     """Build a Ward tree of (n, d) projected points, n ≥ 2; for more than 6,000, from a sample to which the others are assigned."""
-    from scipy.cluster.hierarchy import linkage
+    from fastcluster import linkage_vector
 
     rows = sample_rows(len(points), _TREE_ROWS)
-    merges = linkage(points[rows].astype(np.float64), "ward")
+    merges = linkage_vector(points[rows].astype(np.float64), "ward")
     if len(rows) == len(points):
         return TopicTree(rows, merges, np.arange(len(points)))
     import faiss

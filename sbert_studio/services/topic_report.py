@@ -176,7 +176,7 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     Args:
         start: (n,) topics before the edits.
     """
-    from ..explore.topic_labels import keywords
+    from ..explore.topic_labels import keywords, split_terms
 
     kept = np.flatnonzero(~now.removed)
     if len(kept) < len(corpus):
@@ -186,7 +186,7 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     dense = {topic: place for place, (topic, _name) in enumerate(used)}
     numbers = np.array([dense.get(int(topic), -1) for topic in ids], np.int64)
     typicality = None if view.typicality is None else view.typicality[kept]
-    words = keywords(corpus.texts, numbers, typicality=typicality)
+    words = keywords(split_terms(corpus.texts), numbers, typicality=typicality)
     broad: dict[int, int] = {}
     topics = []
     for place, (_topic, name) in enumerate(used):

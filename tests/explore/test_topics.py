@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from sbert_studio.explore import topics
-from sbert_studio.explore.topic_labels import choose_tokenizer, keywords, label_topics, unique_labels
+from sbert_studio.explore.topic_labels import choose_tokenizer, keywords, split_terms, unique_labels
 from sbert_studio.explore.umap import build_neighbor_graph
 
 
@@ -95,19 +96,27 @@ PAYMENTS = [f"My card payment of {amount} euros was declined" for amount in rang
 PARCELS = [f"Where is the parcel that I ordered on day {day}" for day in range(10)]
 
 
+def _keywords(texts: Sequence[str], ids: np.ndarray, typicality: np.ndarray | None = None) -> list[list[str]]:
+    return keywords(split_terms(texts), ids, typicality=typicality)
+
+
+def _labels(texts: Sequence[str], ids: np.ndarray, top: int = 3) -> tuple[str, ...]:
+    return unique_labels(_keywords(texts, ids), top)
+
+
 def test_keywords_are_ranked_by_class_based_tf_idf() -> None:
     texts = ["apple apple pear", "apple plum", "cherry plum", "cherry cherry"]
     ids = np.array([0, 0, 1, 1])
     average = 9 / 2
     weight = {"apple": 1 * math.log(1 + average / 3), "pear": 0.5 * math.log(1 + average / 1), "plum": 0.5 * math.log(1 + average / 2)}
     expected = sorted(weight, key=lambda word: -weight[word])
-    found = [term for term in keywords(texts, ids)[0] if " " not in term]
+    found = [term for term in _keywords(texts, ids)[0] if " " not in term]
     assert found == [term for term in expected if term in found] and found[0] == "apple"
 
 
 def test_words_of_single_texts_stop_words_and_forms_of_a_word_are_left_out() -> None:
     ids = np.concatenate([TOPICS, [0, 0]])
-    first, second = keywords([*PAYMENTS, *PARCELS, "the transfers failed", "a transfer was declined"], ids)
+    first, second = _keywords([*PAYMENTS, *PARCELS, "the transfers failed", "a transfer was declined"], ids)
     assert "card payment" in first and "declined" in first
     assert not {"card", "payment", "was", "my", "euros of"} & set(first)
     assert any("parcel" in term for term in second) and not {"the", "that", "where"} & set(second)
@@ -118,26 +127,26 @@ def test_chinese_japanese_and_thai_are_split_into_words() -> None:
     assert {"忘记", "密码", "重置", "账户"} <= set(choose_tokenizer([chinese])(chinese))
     assert "パスワード" in choose_tokenizer([japanese])(japanese)
     assert "บัญชี" in choose_tokenizer([thai])(thai)
-    labels = label_topics([chinese] * 5 + ["银行卡丢失了需要补办"] * 5, np.repeat([0, 1], 5))
+    labels = _labels([chinese] * 5 + ["银行卡丢失了需要补办"] * 5, np.repeat([0, 1], 5))
     assert "密码" in labels[0] and "银行卡" in labels[1]
 
 
 def test_a_particle_belongs_to_the_word_before() -> None:
-    first, _second = keywords(["How do I top-up", "Auto top up failed", "I want an auto top up", *PARCELS], np.repeat([0, 1], [3, 10]))
+    first, _second = _keywords(["How do I top-up", "Auto top up failed", "I want an auto top up", *PARCELS], np.repeat([0, 1], [3, 10]))
     assert "top up" in first and not {"top", "up", "auto top"} & set(first)
 
 
 def test_words_of_typical_texts_come_first() -> None:
     texts, ids, others = ["lost", "lost", "lost", "stolen", "stolen", *PARCELS], np.repeat([0, 1], [5, 10]), [0.5] * 10
-    assert keywords(texts, ids)[0] == ["lost", "stolen"]
-    assert keywords(texts, ids, typicality=np.array([0.9, 0.9, 0.9, 0.2, 0.2, *others]))[0] == ["lost", "stolen"]
-    assert keywords(texts, ids, typicality=np.array([0.2, 0.2, 0.2, 0.9, 0.9, *others]))[0] == ["stolen", "lost"]
+    assert _keywords(texts, ids)[0] == ["lost", "stolen"]
+    assert _keywords(texts, ids, typicality=np.array([0.9, 0.9, 0.9, 0.2, 0.2, *others]))[0] == ["lost", "stolen"]
+    assert _keywords(texts, ids, typicality=np.array([0.2, 0.2, 0.2, 0.9, 0.9, *others]))[0] == ["stolen", "lost"]
 
 
 def test_words_of_all_topics_come_last() -> None:
     names = ("parser", "client", "driver")
     texts = [f"{name} and number" if row % 2 else "the number" for name in names for row in range(6)]
-    assert keywords(texts, np.repeat([0, 1, 2], 6)) == [[name, "number"] for name in names]
+    assert _keywords(texts, np.repeat([0, 1, 2], 6)) == [[name, "number"] for name in names]
 
 
 JAPANESE = (
@@ -158,7 +167,7 @@ _FILLERS = {"ฉัน", "ของ", "ที่", "ไม่", "ต้อง", 
 
 @pytest.mark.parametrize(("groups", "words"), [(JAPANESE, ("カード", "パスワード")), (THAI, ("บัตร", "สินค้า"))], ids=["Japanese", "Thai"])
 def test_topics_of_japanese_and_thai_texts_are_named_by_their_words(groups: tuple[list[str], list[str]], words: tuple[str, str]) -> None:
-    labels = label_topics([*groups[0], *groups[1]], np.repeat([0, 1], [len(group) for group in groups]))
+    labels = _labels([*groups[0], *groups[1]], np.repeat([0, 1], [len(group) for group in groups]))
     for label, word, other in zip(labels, words, words[::-1], strict=True):
         parts = label.split(" · ")
         assert any(word in part for part in parts) and not any(other in part for part in parts), label
@@ -172,5 +181,5 @@ def test_labels_are_distinct_and_never_empty() -> None:
         "a · b · c (2)",
         "cluster 4",
     )
-    assert label_topics(["a b", "c d"], np.array([-1, -1])) == () == label_topics([], np.array([], np.int64))
-    assert label_topics(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")
+    assert _labels(["a b", "c d"], np.array([-1, -1])) == () == _labels([], np.array([], np.int64))
+    assert _labels(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")
