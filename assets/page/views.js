@@ -198,6 +198,15 @@
     root.replaceChildren(el("p", { class: "sb-caption" }, value.title), el("div", { class: "sb-command" }, el("code", { translate: "no" }, value.command), copy));
   };
 
+  // The way from the data to a result: what each step has come to, and what can be done with it.
+  const marks = { done: "✓", running: "…" };
+  views.steps = (root, host) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ol", { class: "sb-steps" }, value.steps.map((step, place) =>
+    el("li", { class: `sb-step sb-step-${step.status || "later"}`, "aria-current": step.status === "current" || step.status === "running" ? "step" : null },
+      el("span", { class: "sb-step-mark", "aria-hidden": "true" }, marks[step.status] || String(place + 1)),
+      el("div", {}, el("p", {}, el("strong", {}, step.title), " ", el("span", {}, step.text)),
+        step.actions.length ? el("div", { class: "sb-answers" }, step.actions.map(([label, action], number) => el("button", { type: "button",
+          class: "sb-small-button" + (number === 0 && step.status === "current" ? " sb-proposed" : ""), on: { click: () => select(host, action, step.name) } }, label))) : null)))));
+
   views.cards = (root, host) => (value) => {
     if (!value.cards.length) return root.replaceChildren(empty(value.empty));
     root.replaceChildren(el("div", { class: "sb-cards" }, value.cards.map((card, index) => el("button", { type: "button",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -21,22 +21,42 @@ Origin = Literal["title", "heading", "first sentence"]
 Item = tuple[str, Origin, str]
 """A query, where it comes from (empty if there is none), and the text that it stood above."""
 _SEED = 12
+_HELD_OUT, _LEAST_HELD_OUT, _MOST_HELD_OUT = 0.1, 20, 300  # share and number of documents
+_LEAST_DOCUMENTS = 100  # of fewer, none can be spared from training
 _MIN_WORDS, _MIN_CHARACTERS = 3, 8  # of a first sentence, in scripts with and without spaces
 _MOST_REPEATED = 3  # a heading of more sections, such as "Introduction", does not identify one
 
 
-def build_known_items(documents: Documents) -> RetrievalSet:
+def hold_out_documents(documents: Documents) -> frozenset[str]:
+    """Return the ids of the documents to make no training pairs from, so that their queries are new to the model; none of few documents."""
+    count = len(documents)
+    if count < _LEAST_DOCUMENTS:
+        return frozenset()
+    number = min(_MOST_HELD_OUT, max(_LEAST_HELD_OUT, round(_HELD_OUT * count)))
+    rows = np.random.default_rng(_SEED).choice(count, number, replace=False)
+    return frozenset(documents.documents[row].id for row in rows.tolist())
+
+
+def build_known_items(documents: Documents, asked_of: Collection[str] = ()) -> RetrievalSet:
     """Return queries and texts made from documents: heading → section, else title → body, else first sentence → rest.
 
     The query itself is not part of the text. Equal queries have several relevant texts; those of more than three are left out.
 
+    Args:
+        asked_of: ids of the documents that queries are made from; all if empty. The texts are those of all documents.
+
     Raises:
         StudioError: no query can be made.
     """
-    items = [item for document in documents.documents for item in _items(document)]
+    owned = [(document.id, item) for document in documents.documents for item in _items(document)]
+    items = [item for _owner, item in owned]
     queries = [normalize_text(query) for query, *_rest in items]
     often = Counter(queries)
-    usable = {query: row for row, query in reversed(list(enumerate(queries))) if query and often[query] <= _MOST_REPEATED}
+    usable = {
+        query: row
+        for row, query in reversed(list(enumerate(queries)))
+        if query and often[query] <= _MOST_REPEATED and (not asked_of or owned[row][0] in asked_of)
+    }
     chosen = sorted(usable.values())
     if len(chosen) > QUERIES:
         chosen = sorted(np.random.default_rng(_SEED).choice(chosen, QUERIES, replace=False).tolist())

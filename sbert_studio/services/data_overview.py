@@ -115,8 +115,11 @@ def describe_uses(table: Table, text_columns: Sequence[str]) -> tuple[DataUse, .
     names = join(" + ", [repr(name) for name in text_columns])
     uses = [DataUse("explore", True, _("the texts of {columns}", columns=names))]
     if table.places:
-        what = "documents say nothing about which texts are similar: make pairs from them (sbert-studio pairs)"
-        return (*uses, DataUse("train", False, what), DataUse("evaluate", False, "documents have no expected answers"))
+        return (
+            *uses,
+            DataUse("train", True, "with pairs that are made from the documents"),
+            DataUse("evaluate", False, "documents have no expected answers"),
+        )
     try:
         roles = infer_schema(_sample(table)).roles
     except StudioError:

@@ -23,6 +23,7 @@ from ..errors import StudioError
 from ..evaluation.encoding import require_finite
 from ..explore.hard_negatives import NegativeOptions, QueryNegatives, Rescore, mine_hard_negatives
 from ..i18n import _
+from ..progress import Progress
 from ..workspace import digest_texts
 from .data import DataService
 from .jobs import BeginPhase
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 DocumentSource = Documents | str | Path | Sequence[str | Path]
 """Documents, or the paths to read them from."""
 _PASSAGE_TOKENS = 256
+_AT_ONCE = 4_096  # texts that are encoded before their vectors are stored, so that a stopped command resumes
+HELD_OUT = _("kept for the comparison")
+"""Reason why pairs of documents that are held out are not used."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ class PairService(Service):
         *,
         language_model: LanguageModel | None = None,
         writing: WritingOptions | None = None,
+        held_out: Collection[str] = (),
         begin_phase: BeginPhase = lambda phase, unit: None,
     ) -> MadePairs:
         """Make pairs of queries and passages from documents, without labels.
@@ -94,6 +99,7 @@ class PairService(Service):
         Args:
             sources: names of :data:`~sbert_studio.data.document_pairs.SOURCES`.
             language_model: writes the queries of the source ``llm``.
+            held_out: ids of documents whose pairs are not used (:func:`~sbert_studio.data.known_items.hold_out_documents`).
             begin_phase: called as each phase begins.
 
         Raises:
@@ -109,6 +115,10 @@ class PairService(Service):
             texts = [replace(text, written=(queries[place],) if place in queries else ()) for place, text in enumerate(texts)]
             dropped["written"] = dict(failures)
         found = make_document_pairs(texts, origins, options, begin_phase("making pairs", "passages"))
+        for pair in found.pairs:
+            if pair.document_id in held_out:
+                found.drop(pair.origin, HELD_OUT)
+        found.pairs = [pair for pair in found.pairs if pair.document_id not in held_out]
         if not found.pairs:
             raise StudioError(
                 _("the documents of {name} give no pairs", name=source.documents.name), "use more or longer documents, or another source"
@@ -200,7 +210,11 @@ class PairService(Service):
         )
 
     def _vectors(self, texts: Sequence[str], encoder: Encoder, begin_phase: BeginPhase, phase: str) -> np.ndarray:
-        return self._resources.vectors.get(texts, digest_texts(texts), encoder, begin_phase(phase, "texts"))
+        report, parts = begin_phase(phase, "texts"), list[np.ndarray]()
+        for start in range(0, len(texts) or 1, _AT_ONCE):
+            part = texts[start : start + _AT_ONCE]
+            parts.append(self._resources.vectors.get(part, digest_texts(part), encoder, _shifted(report, start, len(texts))))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _rescore(self, reranker: str | None, queries: Sequence[str], texts: Sequence[str]) -> Rescore | None:
         if reranker is None:
@@ -211,6 +225,14 @@ class PairService(Service):
                 _("{name} is a classifier and cannot re-rank", name=scorer.name), "choose a cross-encoder with a single score"
             )
         return lambda query, rows: require_finite(scorer.predict([(queries[query], texts[row]) for row in rows.tolist()]))
+
+
+def _shifted(report: Progress | None, start: int, total: int) -> Progress | None:
+    """Return a callback for the progress of a part that begins at ``start``."""
+    if report is None:
+        return None
+    whole = report
+    return lambda done, _part: whole(start + done, total)
 
 
 @dataclass

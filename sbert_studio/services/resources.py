@@ -91,9 +91,10 @@ class Resources:
     long_texts: _Lazy[LruCache[int]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     baselines: _Lazy[LruCache[ScoreDistribution]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     shared_progress: _Lazy[SharedProgress] = _Lazy(lambda own: SharedProgress())
-    # Background jobs that train static embeddings, and evaluations.
+    # Background jobs that train static embeddings, evaluate, and make training data from documents.
     embedding_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     evaluation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
+    document_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
 
     @_Lazy
     def catalog(self) -> Catalog:
@@ -177,7 +178,7 @@ class Resources:
             callback()
         with self._lock:
             created, self._created = self._created, {}
-        for name in ("embedding_jobs", "evaluation_jobs", "background", "runner", "store"):
+        for name in ("embedding_jobs", "evaluation_jobs", "document_jobs", "background", "runner", "store"):
             if name in created:
                 created[name].close()
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..data.corpus import Corpus
     from ..data.samples import Sample
+    from ..services import Studio
     from .page import Page
 
 FILE_TYPES = list(SUFFIXES)
@@ -113,6 +114,21 @@ def download_button(
     written = button.click(handle_errors(write, stop=True), inputs, link, api_visibility="private", js=js)
     written.success(None, js=f"() => setTimeout(() => document.querySelector('#{elem_id}-file').click(), 250)")
     return button
+
+
+def endpoint_boxes(studio: Studio, prefix: str) -> dict[str, gr.Textbox]:
+    """Draw the boxes of a language model's endpoint, by names that handlers take; hidden on a shared page, whose operator chooses it."""
+    known, own = studio.settings, studio.language_models.takes_addresses
+
+    def box(name: str, value: str, label: str, **look: Any) -> gr.Textbox:
+        return gr.Textbox(value if own else "", label=label, visible=own, elem_id=f"{prefix}-llm-{name}", **look)
+
+    with gr.Row():
+        return {
+            "llm_url": box("url", known.llm_url, "Endpoint", placeholder="http://localhost:11434/v1"),
+            "llm_model": box("model", known.llm_model, "Language model", placeholder="llama3.2"),
+            "llm_key": box("key", "", "Key", placeholder="for hosted models; not stored", type="password"),
+        }
 
 
 def refresh_model_choices(page: Page, chooser: gr.Dropdown, offered_models: Callable[[object], list[tuple[str, str]]]) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .page import Page
     from .routing import Location
 
-FINE_TUNE, SIMILARITY = "Fine-tune", "Similarity"
+FINE_TUNE, SEARCH, SIMILARITY = "Fine-tune", "Search", "Similarity"
 """Titles of tabs that open when data is passed to them."""
 _VISITOR_ID = re.compile(r"visitor-[0-9a-f]{16}")
 _OWN_PREFIXES = ("run-", "words-")

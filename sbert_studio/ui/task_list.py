@@ -159,6 +159,7 @@ def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
     return [
         (page.studio.embedding_jobs, "fine-tune", "Static embeddings trained"),
         (page.studio.evaluation_jobs, "evaluate", "Evaluation finished"),
+        (page.studio.document_jobs, "fine-tune", "Training data made from documents"),
     ]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from data.documents.files import write_zip
-from tiny_studio import studio_at
+from tiny_studio import sentences, studio_at
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.corpus import corpus_from_table, group_passages
@@ -117,3 +119,30 @@ def test_vectors_of_documents_are_means_of_their_passages_also_of_a_part(archive
             studio.data.read_corpus(archive, "text")
         best = studio.search.search(passages.subset(own, "one", "not needed"), "cat").hits
         assert len(best) == 1 and best[0].place in [passages.places[row] for row in own]
+
+
+@pytest.mark.slow
+def test_the_five_lines_of_the_readme_lead_from_documents_to_a_search(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    block = next(block for block in re.findall(r"```sh\n(.*?)```", readme, re.DOTALL) if "--corpus handbook/" in block)
+    (tmp_path / "handbook").mkdir()
+    texts = iter(sentences(1000, 5))
+    for number in range(40):
+        parts = [" ".join(f"It is {next(texts)} in {number}." for _ in range(6)) for _ in range(2)]
+        text = f"# About {next(texts)} {number}\n\n{parts[0]}\n\n## Where is the {next(texts)} {number}?\n\n{parts[1]}\n"
+        (tmp_path / "handbook" / f"{number}.md").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    # The texts of an untrained model are all alike, so that no margin is left.
+    quick = {"negatives": ["--relative-margin", "0"], "train": ["--epochs", "0.5", "--batch-size", "8", "--set", "evaluation=split"]}
+    results = {}
+    for line in block.strip().splitlines():
+        words = [str(tiny_model) if word == "all-MiniLM-L6-v2" else word for word in shlex.split(line, comments=True)]
+        results[words[1]], _ = call(capsys, *words[1:], *quick.get(words[1], []))
+    assert list(results) == ["pairs", "negatives", "train", "evaluate", "search"]
+    assert sum(results["pairs"]["kept"].values()) > 30 and results["negatives"]["negatives"] > 10
+    assert [model["name"] for model in results["evaluate"]["models"]] == [str(tiny_model), "my-search"] and results["evaluate"][
+        "known_item"
+    ]
+    assert results["search"]["hits"][0]["place"]["document"].endswith(".md")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -121,6 +121,27 @@ class MinedNegatives(JsonResult):
     def examples(self) -> list[MinedRow]:
         step = max(1, len(self.rows) // _PREVIEWED)
         return list(self.rows[::step][:_PREVIEWED])
+
+    def with_answers(self, answers: Mapping[tuple[str, str], bool]) -> MinedNegatives:
+        """Return the result with the user's judgments of doubtful texts: one that is not relevant becomes the first negative of its query.
+
+        Args:
+            answers: whether a text is relevant, by (query, text).
+        """
+        judged = [one for one in self.suspected if (one.query, one.text) in answers]
+        extra: dict[str, list[SuspectedNegative]] = {}
+        for one in judged:
+            if not answers[one.query, one.text]:
+                extra.setdefault(one.query, []).append(one)
+
+        def complete(row: MinedRow) -> MinedRow:
+            own = extra.get(row.query, [])
+            texts = (*(one.text for one in own), *row.negatives)[: self.per_row]
+            scores = (*(one.score for one in own), *row.negative_scores)[: self.per_row]
+            return replace(row, negatives=texts, negative_scores=scores)
+
+        done = set(map(id, judged))
+        return replace(self, rows=[complete(row) for row in self.rows], suspected=[one for one in self.suspected if id(one) not in done])
 
     def write(self, path: Path) -> None:
         """Write the rows as JSON Lines: the columns of the file, and ``negative_1`` … with the scores."""

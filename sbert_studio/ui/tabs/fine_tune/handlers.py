@@ -20,9 +20,11 @@ from ...sessions.language import notify_info
 from ...state import FINE_TUNE, ModelUpdate, OtherTexts, SelectedCorpus, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
+from .documents import are_documents, find_made
 from .draft import Draft, restore_draft, save_draft
 from .run_panel import select_run
 from .view_model import (
+    NO_PAIRS,
     DraftView,
     FileView,
     OpenedData,
@@ -82,13 +84,17 @@ def show_data(
     if draft and draft in page.drafts:
         return None
     selected = page.corpora.selected(corpus)
+    made = find_made(page, page.visitor(owner), selected).newest if are_documents(selected) else None
     if isinstance(saved_form, dict) and saved_form.get("data") == selected.data_key:
         restored = restore_draft(page, owner, saved_form, model)
         if restored is not None:
             restored = replace(restored, data=selected.data_key)
             view = draft_view(page, page.drafts.put(restored), restored, model)
             return OpenedData(FileView(view), str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
-    return OpenedData(_open(page, selected.path, _name(selected), model, saved_model, progress, selected.data_key))
+    if made is None and page.studio.documents.is_source(selected.path):
+        return OpenedData(FileView(replace(empty_draft(), preview=NO_PAIRS)))
+    path, name = (selected.path, _name(selected)) if made is None else (made.path, made.name)
+    return OpenedData(open_file(page, path, name, model, saved_model, progress, selected.data_key))
 
 
 def clear_data(other_texts: OtherTexts | None = None) -> OpenedData:
@@ -115,10 +121,10 @@ def open_training_table(
 ) -> FileView | None:
     if training_table is None:
         return None
-    return _open(page, training_table.path, training_table.name, model, saved_model, progress)
+    return open_file(page, training_table.path, training_table.name, model, saved_model, progress)
 
 
-def _open(
+def open_file(
     page: Page, path: Path, name: str | None, model: str | None, saved_model: str, progress: gr.Progress | None, data: str = ""
 ) -> FileView:
     draft, fitting, header = open_fitting(page, path, name, model, saved_model, progress)
@@ -325,6 +331,8 @@ def _planned(page: Page, key: str | None, corpus: str | None, model: str | None,
         overrides = _overrides(draft, settings)
     else:
         selected = page.corpora.selected(corpus)
+        if page.studio.documents.is_source(selected.path):
+            raise StudioError("there are documents, but no pairs to train on yet", "press Make pairs first")
         draft = drafts.open_draft(page.studio, selected.path, model, name=_name(selected))
         overrides = read_overrides(form_values(settings), default_settings(), {})
     return drafts.with_settings(page.studio, draft, model, overrides)

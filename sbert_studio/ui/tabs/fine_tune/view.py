@@ -13,7 +13,7 @@ from ...panel import Panel
 from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
 from ...state import FINE_TUNE, compare_with_base, next_runs_version
 from ...views import view
-from . import handlers, run_panel, view_model
+from . import documents_panel, handlers, run_panel, view_model
 from .view_model import KINDS, NO_FILE, NO_GROUP, pins_form
 
 if TYPE_CHECKING:
@@ -53,12 +53,14 @@ def build(studio: Studio, page: Page) -> None:
     _connect_data(page, panel)
     _connect_form(page, panel)
     _connect_run(page, panel)
+    documents_panel.connect(page, panel)
     push.listen(panel["chosen"])
 
 
 def _draw_data(page: Page, panel: Panel) -> None:
     with gr.Column(elem_classes=["sb-panel"]):
         cancel_button("tune")
+        documents_panel.draw(page, panel)
         panel.components["preview"] = view("table", NO_FILE, elem_id="tune-preview")
         data = {"elem_classes": ["sb-data"]}
         with (

@@ -38,6 +38,7 @@ KINDS = {
     "sentences": "Sentences without labels",
 }
 NO_FILE = placeholder("The rows of your data appear here, with the kind of examples and any problems.")
+NO_PAIRS = placeholder("The pairs to train on appear here once they are made from the documents.")
 _ADVICE = "To train on this data, add a column of scores, labels or categories, or label texts on the map."
 NO_GROUP = ("none", "")
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")

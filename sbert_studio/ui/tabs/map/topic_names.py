@@ -12,6 +12,7 @@ from ....errors import StudioError
 from ....explore.map_edits import NameEdit
 from ....services.topic_names import MAX_HINT_LENGTH, name_topics
 from ....services.topic_report import broad_topic
+from ...components import endpoint_boxes
 from ...handlers import progress_callback, warn
 from ...panel import Panel
 from . import handlers
@@ -49,30 +50,9 @@ class NamingControls:
 
 def draw_controls(studio: Studio) -> NamingControls:
     """Draw the controls. On a shared page, visitors cannot choose the endpoint: they see at most the hint and the button."""
-    models, known = studio.language_models, studio.settings
-    with gr.Accordion("Names of topics", open=False, visible=models.is_offered, elem_id="map-names"):
+    with gr.Accordion("Names of topics", open=False, visible=studio.language_models.is_offered, elem_id="map-names"):
         gr.Markdown(_ABOUT)
-        with gr.Row():
-            own = models.takes_addresses
-            drawn = {
-                "llm_url": gr.Textbox(
-                    known.llm_url if own else "",
-                    label="Endpoint",
-                    placeholder="http://localhost:11434/v1",
-                    visible=own,
-                    elem_id="map-llm-url",
-                ),
-                "llm_model": gr.Textbox(
-                    known.llm_model if own else "", label="Language model", placeholder="llama3.2", visible=own, elem_id="map-llm-model"
-                ),
-                "llm_key": gr.Textbox(
-                    label="Key",
-                    placeholder="for hosted models; not stored",
-                    type="password",
-                    visible=own,
-                    elem_id="map-llm-key",
-                ),
-            }
+        drawn = endpoint_boxes(studio, "map")
         drawn["llm_hint"] = gr.Textbox(
             label="Hint", placeholder="Requests to a bank; write short names.", max_length=MAX_HINT_LENGTH, elem_id="map-llm-hint"
         )

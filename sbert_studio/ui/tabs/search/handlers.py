@@ -20,7 +20,7 @@ from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
 from ...handlers import progress_callback
 from ...sessions.tasks import TASKS
-from ...state import RowSelection, SelectedCorpus, show_on_map
+from ...state import SEARCH, RowSelection, SelectedCorpus, show_on_map
 from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, props, shorten, table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ...panel import Selection
     from ...routing import Location
 
-TITLE = "Search"
+TITLE = SEARCH
 BUTTON = "search-go"
 NO_RERANKER = ("Off", "")
 NO_MODEL = ("None", "")

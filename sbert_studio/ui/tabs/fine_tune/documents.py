@@ -1,0 +1,412 @@
+"""Training data from documents: the steps from documents to a better search as background jobs, and their stored results.
+
+Each result is a file of the visitor with its description, so that it can be downloaded, and is still there after a reload. A step that was
+stopped is repeated with the same button: vectors of encoded texts and the answers of a language model are cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....data.document_pairs import DEFAULT_SOURCES
+from ....data.known_items import build_known_items, hold_out_documents
+from ....data.schema.names import TITLE, normalize
+from ....errors import StudioError
+from ....evaluation.ranking import METRICS
+from ....explore.hard_negatives import NegativeOptions
+from ....i18n import _, join, ngettext, restore_messages, store_messages, to_sentence
+from ....registry import setting
+from ....runs.files import RunFiles
+from ....services.pairs import HELD_OUT
+from ....services.written_queries import INSTRUCTION, WritingOptions
+from ...components import form_key
+from ...sessions import file_store
+from ...views import Value, column, shorten, table
+
+if TYPE_CHECKING:
+    from ....data.corpus import Corpus
+    from ....data.documents.document import Documents
+    from ....runs.run import Run
+    from ....services.jobs import BeginPhase, JobView
+    from ....services.results import RetrievalResult
+    from ....services.results.pairs import MadePairs, MinedNegatives
+    from ...page import Page
+    from ...sessions.file_store import StoredFile
+    from ...state import SelectedCorpus
+
+PAIRS, NEGATIVES, ESTIMATE, COMPARISON = "pairs", "negatives", "estimate", "comparison"
+"""Names of the steps that are jobs."""
+_USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
+"""Step → purpose of its file in the visitor's files."""
+_LONGER = 3  # times as long as their titles are the texts of a table of documents
+_MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
+_MAX_DOUBTFUL = 100
+ORIGINS = {
+    "title": _("Title"),
+    "heading": _("Heading"),
+    "question": _("Question"),
+    "summary": _("First sentence"),
+    "cloze": _("Sentence"),
+    "crop": _("Span"),
+    "written": _("Language model"),
+}
+"""What the query of a pair was."""
+SOURCE = "Documents"
+"""Source of the pairs in the basket that answer whether a text is relevant."""
+
+
+@dataclass(frozen=True)
+class GuideSettings:
+    """Settings of the steps."""
+
+    structure: bool = setting(True, "Titles, headings, questions and first sentences as queries.")
+    crop: bool = setting(True, "Sentences and spans as queries, from passages that give no other.")
+    llm: bool = setting(False, "Queries written by a language model, kept if they find their document. Time and cost are shown first.")
+    passages: int = setting(200, "Number of passages to write queries for; 0 for all.", min=0)
+    input_price: float = setting(0.0, "Price of a million input tokens; 0 if unknown.", min=0)
+    output_price: float = setting(0.0, "Price of a million output tokens.", min=0)
+    per_row: int = setting(1, "Number of hard negatives per pair.", min=1, max=8, step=1)
+    margin: float = setting(
+        0.05, "Texts that score more than the positive, less this share, may be relevant and are not used.", min=0.0, max=0.5, step=0.01
+    )
+
+    @property
+    def sources(self) -> list[str]:
+        return [name for name in (*DEFAULT_SOURCES, "llm") if getattr(self, name)]
+
+
+@dataclass(frozen=True)
+class WritingInputs:
+    """Endpoint of a language model, instruction, and the visitor's own queries, one per line."""
+
+    llm_url: str | None = ""
+    llm_model: str | None = ""
+    llm_key: str | None = ""
+    instruction: str | None = ""
+    examples: str | None = ""
+
+    def options(self, settings: GuideSettings) -> WritingOptions:
+        own = tuple((line.strip(), "") for line in (self.examples or "").splitlines() if line.strip())
+        prices = (settings.input_price, settings.output_price)
+        return WritingOptions(
+            (self.instruction or "").strip() or INSTRUCTION, own, settings.passages, prices=prices if any(prices) else None
+        )
+
+    def key(self, settings: GuideSettings) -> str:
+        """Return a key of what an estimate depends on."""
+        return form_key(self.llm_url, self.llm_model, self.instruction, self.examples, settings.passages)
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """Result of a job: one sentence, and the file that it made, if any."""
+
+    text: str
+    file: str = ""  # id in the visitor's files
+    key: str = ""  # of an estimate: the settings that it is for
+    model: str = ""
+
+    def describe(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class JobTopic:
+    """The data and the step of a job."""
+
+    data: str
+    step: str
+
+
+@dataclass(frozen=True)
+class MadeData:
+    """Results so far: the files of pairs and of negatives, and the newest run that was trained on one of them."""
+
+    pairs: StoredFile | None = None
+    negatives: StoredFile | None = None
+    run: Run | None = None
+
+    def about(self, step: str) -> dict[str, Any]:
+        """Return the description of a result, with its messages; empty without one."""
+        file = self.negatives if step == NEGATIVES else self.pairs
+        found = {} if file is None else restore_messages(file.layout)
+        if step != COMPARISON:
+            return found
+        comparison = found.get(COMPARISON) or {}
+        return comparison if self.run is not None and comparison.get("run") == self.run.id else {}
+
+    @property
+    def newest(self) -> StoredFile | None:
+        return self.negatives or self.pairs
+
+
+def are_documents(selected: SelectedCorpus) -> bool:
+    """Return whether the selected data can be cut into passages: they are documents, or a table with titles and longer texts."""
+    corpus: Corpus = selected.corpus
+    if corpus.places:
+        return True
+    if any(normalize(name) in TITLE for name in selected.text_columns):
+        return True
+    title = next((cells for name, cells in corpus.fields.items() if normalize(name) in TITLE), ())
+    return sum(map(len, corpus.texts)) > _LONGER * sum(map(len, title)) > 0
+
+
+def count_documents(selected: SelectedCorpus) -> int:
+    places = selected.corpus.places
+    return len({place.number for place in places}) if places else len(selected.corpus)
+
+
+def find_made(page: Page, visitor: str, selected: SelectedCorpus) -> MadeData:
+    """Return what was made from the selected documents."""
+    files = page.files.list_files(visitor)
+    data = selected.data_key
+    pairs = next((file for file in files if file.use == _USES[PAIRS] and file.layout.get("data") == data), None)
+    if pairs is None:
+        return MadeData()
+    negatives = next((file for file in files if file.use == _USES[NEGATIVES] and file.layout.get("pairs") == pairs.id), None)
+    digests = {file_store.fingerprint(file.path).rpartition(" ")[2] for file in (pairs, negatives) if file is not None}
+    runs = page.studio.fine_tune.list_runs(visitor)[:_MAX_RUNS]
+    return MadeData(pairs, negatives, next((run for run in runs if _data_digest(page, run) in digests), None))
+
+
+def _data_digest(page: Page, run: Run) -> str:
+    try:
+        return str(RunFiles(page.studio.workspace.run(run.id)).source()["data"]["sha256"])
+    except (StudioError, KeyError, TypeError):
+        return ""
+
+
+def latest_job(page: Page, visitor: str, selected: SelectedCorpus) -> JobView | None:
+    """Return the newest job with the selected data."""
+    jobs = page.studio.document_jobs.list_jobs(visitor)
+    return next((job for job in reversed(jobs) if isinstance(job.about, JobTopic) and job.about.data == selected.data_key), None)
+
+
+def start_pairs(
+    page: Page, visitor: str, selected: SelectedCorpus, model: str | None, settings: GuideSettings, writing: WritingInputs
+) -> None:
+    """Make pairs; of queries by a language model, first only estimate time and cost, unless they are known.
+
+    Raises:
+        StudioError: no source is chosen, or the language model cannot be used.
+    """
+    studio, key = page.studio, writing.key(settings)
+    if not settings.sources:
+        raise StudioError("no source of pairs is chosen", "choose at least one in the settings")
+    options, language_model = writing.options(settings), None
+    if settings.llm:
+        language_model = studio.language_models.open(writing.llm_url or "", writing.llm_model or "", writing.llm_key or "")
+    is_estimate = language_model is not None and not is_estimated(latest_job(page, visitor, selected), key)
+
+    def work(begin: BeginPhase) -> StepResult:
+        documents = _load(page, selected, begin)
+        source = studio.pairs.read(documents, model, begin)
+        if language_model is not None and is_estimate:
+            begin("asking the language model", "queries")
+            return StepResult(studio.pairs.estimate(source, language_model, options).describe(), key=key)
+        held_out = hold_out_documents(documents)
+        found = studio.pairs.make(
+            source, settings.sources, language_model=language_model, writing=options, held_out=held_out, begin_phase=begin
+        )
+        text = _describe_pairs(found, len(held_out))
+        layout = {"data": selected.data_key, "text": text, "shown": _pairs_table(found)}
+        name = f"{Path(selected.corpus.name).stem} pairs.jsonl"
+        return StepResult(text, _store(page, visitor, PAIRS, name, found.write, layout))
+
+    _submit(page, visitor, selected, ESTIMATE if is_estimate else PAIRS, work)
+
+
+def is_estimated(job: JobView | None, key: str) -> bool:
+    """Return whether the visitor has seen the time and cost of writing queries with these settings."""
+    return job is not None and isinstance(job.result, StepResult) and job.result.key == key != ""
+
+
+def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: str | None, settings: GuideSettings) -> None:
+    """Mine hard negatives for the pairs with the selected model; answers in the basket on doubtful texts are used."""
+    pairs = _require_pairs(find_made(page, visitor, selected))
+    answers = {(pair.a, pair.b): pair.together for pair in page.baskets.of(visitor).pairs if pair.source == SOURCE}
+    options = NegativeOptions(settings.per_row, relative_margin=settings.margin)
+
+    def work(begin: BeginPhase) -> StepResult:
+        documents = _load(page, selected, begin)
+        found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin).with_answers(answers)
+        doubtful = [[one.query, one.text, one.score, one.positive_score] for one in found.suspected[:_MAX_DOUBTFUL]]
+        text = _describe_negatives(found)
+        layout = {"data": selected.data_key, "pairs": pairs.id, "text": text, "shown": _negatives_table(found), "doubtful": doubtful}
+        name = f"{Path(pairs.name).stem} and negatives.jsonl"
+        return StepResult(text, _store(page, visitor, NEGATIVES, name, found.write, layout))
+
+    _submit(page, visitor, selected, NEGATIVES, work)
+
+
+def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None:
+    """Compare the search with the trained model and with its base model, by queries of documents that were not used for training."""
+    made = find_made(page, visitor, selected)
+    pairs, run = _require_pairs(made), made.run
+    if run is None or run.model_path is None:
+        raise StudioError("no model was trained on these pairs yet", "press Start training, and wait until it has ended")
+
+    def work(begin: BeginPhase) -> StepResult:
+        documents = _load(page, selected, begin)
+        held_out = hold_out_documents(documents)
+        known_items = build_known_items(documents, held_out)
+        found = page.studio.retrieval.evaluate([run.model, run.id], known_items, owner="", begin_phase=begin)
+        text = _describe_comparison(found, len(held_out))
+        comparison = {"run": run.id, "text": text, "shown": _comparison_table(found, run)}
+        now = page.files.get(visitor, pairs.id)
+        layout = store_messages({**restore_messages(now.layout), COMPARISON: comparison})
+        page.files.touch(visitor, now.id, "", layout)
+        return StepResult(text)
+
+    _submit(page, visitor, selected, COMPARISON, work)
+
+
+def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work: Callable[[BeginPhase], StepResult]) -> None:
+    titles = {
+        ESTIMATE: _("Estimate for {name}", name=selected.corpus.name),
+        PAIRS: _("Pairs from {name}", name=selected.corpus.name),
+        NEGATIVES: _("Hard negatives from {name}", name=selected.corpus.name),
+        COMPARISON: _("Search in {name} before and after", name=selected.corpus.name),
+    }
+    page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.data_key, step))
+
+
+def _load(page: Page, selected: SelectedCorpus, begin: BeginPhase) -> Documents:
+    column = None if selected.corpus.places or selected.text_columns else selected.column
+    return page.studio.documents.load(selected.path, name=selected.corpus.name, column=column, progress=begin("reading", "files"))
+
+
+def _require_pairs(made: MadeData) -> StoredFile:
+    if made.pairs is None:
+        raise StudioError("there are no pairs yet", "press Make pairs first")
+    return made.pairs
+
+
+def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path], None], layout: Mapping[str, Any]) -> str:
+    """Store a result with its description, in place of the earlier one of the same data, and return its id."""
+    path = page.downloads.path(name)
+    write(path)
+    stored = page.files.save(visitor, path, name, "", _USES[step], store_messages(layout))
+    path.unlink(missing_ok=True)
+    if stored is None:
+        raise StudioError("there is not enough space to store the result", "remove other files first (Add data)")
+    for file in page.files.list_files(visitor):
+        if file.id != stored.id and file.use == stored.use and file.layout.get("data") == layout["data"]:
+            page.files.remove(visitor, file.id)
+    return stored.id
+
+
+def _describe_pairs(found: MadePairs, held_out: int) -> str:
+    dropped = sum(number for reasons in found.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
+    parts = [
+        ngettext(
+            "{n} pair from {passages} passages; {dropped} candidates were dropped.",
+            "{n} pairs from {passages} passages; {dropped} candidates were dropped.",
+            len(found.all_pairs),
+            passages=f"{found.passages:,}",
+            dropped=f"{dropped:,}",
+        )
+    ]
+    parts += [_("{n} documents are not used, so that they can test the search afterwards.", n=f"{held_out:,}")] if held_out else []
+    return join(" ", parts)
+
+
+def _pairs_table(found: MadePairs) -> Value:
+    """Return ten pairs of each origin, and the number of pairs that were kept and dropped."""
+    counts = []
+    for origin in dict.fromkeys((*found.kept, *found.dropped)):
+        reasons = [_("{reason} {number}", reason=reason, number=f"{number:,}") for reason, number in found.dropped.get(origin, {}).items()]
+        values = {"origin": ORIGINS[origin], "kept": f"{found.kept.get(origin, 0):,}"}
+        counts.append(
+            _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=join(", ", reasons))
+            if reasons
+            else _("{origin}: {kept} kept.", **values)
+        )
+    rows = [[ORIGINS[pair.origin], shorten(pair.query), shorten(pair.document)] for pair in found.examples]
+    columns = [column("Source", ours=True), column("Query"), column("Passage", main=True)]
+    return table(columns, rows, caption="Ten pairs of each source", note=join(" ", [*counts, *found.notes]))
+
+
+def _describe_negatives(found: MinedNegatives) -> str:
+    parts = [
+        ngettext(
+            "{n} hard negative among {corpus} texts.",
+            "{n} hard negatives among {corpus} texts.",
+            found.negatives,
+            corpus=f"{found.corpus:,}",
+        )
+    ]
+    if found.without:
+        parts.append(ngettext("{n} pair has none and is left out.", "{n} pairs have none and are left out.", found.without))
+    if found.suspected_false:
+        parts.append(
+            ngettext(
+                "{n} similar text may be relevant and is not used.",
+                "{n} similar texts may be relevant and are not used.",
+                found.suspected_false,
+            )
+        )
+    return join(" ", parts)
+
+
+def _negatives_table(found: MinedNegatives) -> Value:
+    rows = [
+        [shorten(row.query), shorten(row.positive), row.positive_score, shorten(text), score]
+        for row in found.examples
+        for text, score in zip(row.negatives, row.negative_scores, strict=True)
+    ]
+    columns = [
+        column("Query"),
+        column("Passage"),
+        column("Score", "number"),
+        column("Hard negative", main=True),
+        column("Its score", "number"),
+    ]
+    return table(columns, rows, caption="Ten pairs with their hard negatives", note=join(" ", found.notes))
+
+
+def _describe_comparison(found: RetrievalResult, held_out: int) -> str:
+    result = found.comparisons[0]
+    values = {
+        "before": f"{result.scores[0]:.3f}",
+        "after": f"{result.scores[1]:.3f}",
+        "verdict": result.description if result.better is None else _("better") if result.difference > 0 else _("worse"),
+        "queries": f"{found.queries:,}",
+    }
+    if result.interval is None:
+        first = _("nDCG@10 {before} before, {after} after, on {queries} queries: too few to tell.", **values)
+    else:
+        low, high = (f"{bound:+.3f}" for bound in result.interval)
+        first = _(
+            "nDCG@10 {before} before, {after} after, on {queries} queries: {verdict} (95 % interval of the difference {low} to {high}).",
+            **values,
+            low=low,
+            high=high,
+        )
+    if held_out:
+        second = _("The queries are from the structure of {n} documents that were not used for training.", n=f"{held_out:,}")
+    else:
+        second = _("The queries are from documents that the model was trained on, so the difference is too large.")
+    return join(" ", [first, second])
+
+
+def _comparison_table(found: RetrievalResult, run: Run) -> Value:
+    systems = sorted((*found.models, *found.baselines), key=lambda one: -one.metric(METRICS[0]))
+    rows = [
+        [one.name.replace(run.id, run.name), _interval(one.intervals.get(METRICS[0]), one.metric(METRICS[0]))]
+        + [one.metric(name) for name in METRICS[1:4]]
+        for one in systems
+    ]
+    labels = ["nDCG@10", "Recall@10", "Recall@100", "MRR@10"]
+    columns = [column("Search", main=True), column(labels[0], "interval"), *(column(name, "number") for name in labels[1:])]
+    return table(
+        columns, rows, caption="Search before and after, beside BM25", note=join(" ", [found.known_item, *map(to_sentence, found.notes)])
+    )
+
+
+def _interval(bounds: list[float] | None, score: float) -> list[float]:
+    low, high = bounds or (score, score)
+    return [low, score, high]

@@ -1,0 +1,333 @@
+"""Guided panel for documents: the steps from documents to a better search, each with its result, its button and a closer look."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from ....i18n import _, join, ngettext, to_sentence
+from ....progress import progress_share
+from ....registry import fields_of
+from ....services.written_queries import INSTRUCTION
+from ...basket import VERDICTS, LabelledPair, toggle_pair
+from ...components import (
+    describe_control,
+    download_button,
+    endpoint_boxes,
+    form,
+    form_values,
+    form_view,
+    group,
+    parse_values,
+    to_control_value,
+)
+from ...panel import Panel
+from ...run_view import gain_view, use_model
+from ...sessions.file_store import restore_form_file
+from ...state import SEARCH, ModelChoice
+from ...task_list import job_view
+from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table, view
+from . import documents
+from .documents import COMPARISON, ESTIMATE, NEGATIVES, PAIRS, GuideSettings, JobTopic, MadeData, StepResult, WritingInputs
+from .handlers import open_file
+
+if TYPE_CHECKING:
+    from ....runs.run import Run
+    from ....services import Studio
+    from ....services.jobs import JobView
+    from ...page import Page
+    from ...panel import Selection
+    from ...state import SelectedCorpus
+    from .view_model import FileView
+
+TRAIN, USE = "train", "use"
+_LABELS = {
+    "structure": "Structure",
+    "crop": "Sentences and spans",
+    "llm": "Language model",
+    "passages": "Passages",
+    "input_price": "Price of input",
+    "output_price": "Price of output",
+    "per_row": "Hard negatives per pair",
+    "margin": "Margin",
+}
+_WRITING = ("passages", "input_price", "output_price")
+_NO_CHOICE = ModelChoice(UNCHANGED, UNCHANGED)
+_HIDDEN = props(visible=False)
+
+
+@dataclass(frozen=True)
+class GuideView:
+    """The panel.
+
+    Attributes:
+        made: id of the file that a job has just made, which is opened for training.
+    """
+
+    guide: Update
+    steps: Value | Unchanged | None = None
+    work: Value | None = None
+    guide_state: Value | None = None
+    documents_timer: Update | Unchanged = UNCHANGED
+    pairs_file: Update | Unchanged = UNCHANGED
+    negatives_file: Update | Unchanged = UNCHANGED
+    inspected: Value | Unchanged | None = UNCHANGED
+    made: str | Unchanged = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ClickedGuide:
+    view: GuideView
+    choice: ModelChoice = _NO_CHOICE
+    tabs: Update | Unchanged = UNCHANGED
+
+
+def show_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
+    """Show the panel if the selected data are documents."""
+    return _view(page, corpus, owner, None)
+
+
+def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
+    """Show the panel after a run has changed, with what is inspected."""
+    return _view(page, corpus, owner)
+
+
+def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
+    """Show the progress of a job, and open the data that it has made."""
+    job = documents.latest_job(page, page.visitor(owner), page.corpora.selected(corpus))
+    if _state(job) == guide_state:
+        return None
+    result = job.result if job is not None else None
+    made = result.file if isinstance(result, StepResult) and result.file else UNCHANGED
+    return _view(page, corpus, owner, made=made)
+
+
+def click_step(
+    page: Page, corpus: str | None, owner: object, model: str | None, settings_form: Value, writing: WritingInputs, selection: Selection
+) -> ClickedGuide:
+    """Carry out an action of a step: start or stop its job, show or load its result, or use the model."""
+    selected, visitor, action, step = page.corpora.selected(corpus), page.visitor(owner), selection.action, str(selection.item)
+    if action == "start":
+        settings = GuideSettings(**parse_values(fields_of(GuideSettings), form_values(settings_form)))
+        if step == PAIRS:
+            documents.start_pairs(page, visitor, selected, model, settings, writing)
+        elif step == NEGATIVES:
+            documents.start_negatives(page, visitor, selected, model, settings)
+        elif step == COMPARISON:
+            documents.start_comparison(page, visitor, selected)
+    made = documents.find_made(page, visitor, selected)
+    if action == "stop":
+        job = documents.latest_job(page, visitor, selected)
+        if job is not None:
+            page.studio.document_jobs.stop(visitor, job.id)
+    elif action == "show":
+        return ClickedGuide(_view(page, corpus, owner, made.about(step).get("shown")))
+    elif action == "ask":
+        return ClickedGuide(_view(page, corpus, owner, _doubtful_table(made)))
+    elif action == "load":
+        file = made.negatives if step == NEGATIVES else made.pairs
+        return ClickedGuide(_view(page, corpus, owner, made="" if file is None else file.id))
+    elif action == "use" and made.run is not None:
+        return ClickedGuide(_view(page, corpus, owner), use_model(page, made.run.id, owner), props(selected=SEARCH))
+    return ClickedGuide(_view(page, corpus, owner))
+
+
+def answer_doubtful(page: Page, corpus: str | None, owner: object, selection: Selection) -> int | Unchanged:
+    """Put a text that may be relevant into the basket, with the query and the visitor's judgment."""
+    made = documents.find_made(page, page.visitor(owner), page.corpora.selected(corpus))
+    doubtful = made.about(NEGATIVES).get("doubtful") or []
+    row = selection.row(len(doubtful))
+    if row is None or selection.action not in VERDICTS:
+        return UNCHANGED
+    query, text, *_scores = doubtful[row]
+    return toggle_pair(page, owner, LabelledPair(query, text, VERDICTS[str(selection.action)], documents.SOURCE))
+
+
+def open_made(
+    page: Page, made: str, corpus: str | None, owner: object, model: str | None, saved_model: str, progress: gr.Progress | None = None
+) -> FileView | None:
+    """Open pairs that were just made as training data."""
+    selected = page.corpora.selected(corpus)
+    found = documents.find_made(page, page.visitor(owner), selected)
+    file = next((one for one in (found.pairs, found.negatives) if one is not None and one.id == made.partition(" ")[0]), None)
+    return None if file is None else open_file(page, file.path, file.name, model, saved_model, progress, selected.data_key)
+
+
+def write_made(page: Page, step: str, corpus: str | None, owner: object) -> Path | None:
+    """Return a copy of the pairs, or of the pairs with negatives, for a download."""
+    found = documents.find_made(page, page.visitor(owner), page.corpora.selected(corpus))
+    file = found.negatives if step == NEGATIVES else found.pairs
+    copy = None if file is None else restore_form_file(page, owner, file.id)
+    return None if copy is None else Path(copy)
+
+
+def _view(
+    page: Page, corpus: str | None, owner: object, inspected: Value | Unchanged | None = UNCHANGED, *, made: str | Unchanged = UNCHANGED
+) -> GuideView:
+    selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
+    if not documents.are_documents(selected):
+        return GuideView(_HIDDEN, inspected=None, documents_timer=props(active=False))
+    job, found = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected)
+    is_shown = job is not None and job.status != "finished"
+    return GuideView(
+        guide=props(visible=True),
+        steps=steps_view(page, selected, found, job),
+        work=job_view(job, "training data from documents") if is_shown else None,
+        guide_state=_state(job),
+        documents_timer=props(active=job is not None and job.active),
+        pairs_file=props(visible=found.pairs is not None),
+        negatives_file=props(visible=found.negatives is not None),
+        inspected=inspected,
+        made=made if made is UNCHANGED else f"{made} {secrets.token_hex(4)}",  # the same file may be opened again
+    )
+
+
+def _state(job: JobView | None) -> Value | None:
+    return None if job is None else {"id": job.id, "job": job_view(job)}
+
+
+def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobView | None) -> Value:
+    """Return the value of the ``steps`` view: for each step its title, status, one sentence and actions."""
+    count, running = documents.count_documents(selected), _topic(job) if job is not None and job.active else ""
+    running = PAIRS if running == ESTIMATE else running
+    title = (
+        ngettext("You have {n} document and no pairs", "You have {n} documents and no pairs", count)
+        if made.pairs is None
+        else ngettext("{n} document", "{n} documents", count)
+    )
+    passages = len(selected.corpus) if selected.corpus.places else 0
+    steps = [
+        _step("passages", "Passages", "done", _passages_text(passages)),
+        _pairs_step(made, job),
+        _negatives_step(made),
+        _train_step(made.run, has_pairs=made.pairs is not None),
+        _comparison_step(made),
+        _step(USE, "Use", "", "The model finds passages in Search.", [("Use in Search", "use")] if _has_model(made.run) else []),
+    ]
+    for step in steps:
+        if running:
+            step["actions"] = [["Stop", "stop"]] if step["name"] == running else [one for one in step["actions"] if one[1] != "start"]
+            step["status"] = "running" if step["name"] == running else step["status"]
+    current = next((step for step in steps if not step["status"] and step["name"] != NEGATIVES), None)
+    if current is not None and not running:
+        current["status"] = "current"
+    return {"title": title, "steps": steps}
+
+
+def _step(name: str, title: str, status: str, text: str, actions: list[tuple[str, str]] | None = None) -> Value:
+    return {"name": name, "title": title, "status": status, "text": text, "actions": [list(one) for one in actions or ()]}
+
+
+def _passages_text(passages: int) -> str:
+    if not passages:
+        return "Long texts are cut into passages that fit the model."
+    return ngettext("{n} passage that fits the model.", "{n} passages that fit the model.", passages)
+
+
+def _pairs_step(made: MadeData, job: JobView | None) -> Value:
+    text = made.about(PAIRS).get("text")
+    if _topic(job) == ESTIMATE and job is not None and isinstance(job.result, StepResult):
+        sentence = join(" ", [job.result.text, "Press the button again to write them."])
+        return _step(PAIRS, "Pairs", "done" if text else "", sentence, [("Write queries", "start")])
+    if not text:
+        return _step(PAIRS, "Pairs", "", "A query and the passage that it should find.", [("Make pairs", "start")])
+    return _step(PAIRS, "Pairs", "done", text, [("Show", "show"), ("Train on these", "load"), ("Make again", "start")])
+
+
+def _negatives_step(made: MadeData) -> Value:
+    about = made.about(NEGATIVES) if made.negatives is not None else {}
+    if not about:
+        text = "Optional: similar passages that do not answer the query."
+        return _step(NEGATIVES, "Hard negatives", "", text, [("Mine hard negatives", "start")] if made.pairs is not None else [])
+    count = len(about.get("doubtful") or ())
+    doubtful = [(ngettext("Check {n} doubtful text", "Check {n} doubtful texts", count), "ask")] if count else []
+    actions = [("Show", "show"), *doubtful, ("Train on these", "load"), ("Mine again", "start")]
+    return _step(NEGATIVES, "Hard negatives", "done", about["text"], actions)
+
+
+def _has_model(run: Run | None) -> bool:
+    return run is not None and run.model_path is not None and not run.active
+
+
+def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
+    if run is None:
+        text = "Check the settings, then press Start training." if has_pairs else "With the pairs, as with any other data."
+        return _step(TRAIN, "Train", "", text)
+    if run.active:
+        share = progress_share(run.step, run.steps) or 0.0
+        return _step(TRAIN, "Train", "running", _("{name}: {share} done.", name=run.name, share=f"{share:.0%}"))
+    gain, status = gain_view(run), "done" if _has_model(run) else ""
+    if gain is None or not status:
+        return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)))
+    text = _("{name}: {before} before, {after} after, on held-out pairs.", name=run.name, before=gain["before"], after=gain["after"])
+    return _step(TRAIN, "Train", "done", text)
+
+
+def _comparison_step(made: MadeData) -> Value:
+    about, can_start = made.about(COMPARISON), _has_model(made.run)
+    if not about:
+        text = "Search with the old and the new model, and count what is found."
+        return _step(COMPARISON, "Evaluate", "", text, [("Compare the search before and after", "start")] if can_start else [])
+    return _step(COMPARISON, "Evaluate", "done", about["text"], [("Show", "show"), ("Compare again", "start")])
+
+
+def _topic(job: JobView | None) -> str:
+    return job.about.step if job is not None and isinstance(job.about, JobTopic) else ""
+
+
+def _doubtful_table(made: MadeData) -> Value | None:
+    doubtful = made.about(NEGATIVES).get("doubtful") or []
+    rows = [[shorten(query), shorten(text), score, positive] for query, text, score, positive in doubtful]
+    columns = [column("Query"), column("Passage", main=True), column("Score", "number"), column("Score of the positive", "number")]
+    caption = "Do these passages answer the query?"
+    note = "Your answers are added to the basket. Mine again: what does not answer the query becomes a hard negative."
+    pairs = [(query, text) for query, text, *_scores in doubtful]
+    return table(columns, rows, ids=list(range(len(rows))), pairs=pairs, caption=caption, note=note) if rows else None
+
+
+def settings_form(studio: Studio) -> Value:
+    """Return the form of the steps' settings."""
+    fields = {field.name: field for field in fields_of(GuideSettings)}
+    items = {name: describe_control(field, label=_LABELS[name]) for name, field in fields.items()}
+    offered = studio.language_models.is_offered
+    written = group([items["llm"], group([items[name] for name in _WRITING], row=True)], name="writing", visible=offered)
+    values = {name: to_control_value(field, field.default) for name, field in fields.items()}
+    return form_view("guide", [items["structure"], items["crop"], written, items["per_row"], items["margin"]], values)
+
+
+def draw(page: Page, panel: Panel) -> None:
+    """Draw the panel, hidden until documents are selected."""
+    studio = page.studio
+    with gr.Column(visible=False, elem_id="tune-guide", elem_classes=["sb-tight"]) as guide:
+        own: dict[str, gr.components.Component] = {"steps": view("steps", elem_id="guide-steps"), "work": view("job", elem_id="guide-job")}
+        with gr.Row(elem_classes=["sb-buttons"]):
+            for step, name, label in ((PAIRS, "pairs_file", "Download pairs"), (NEGATIVES, "negatives_file", "Download with negatives")):
+                write = partial(write_made, page, step)
+                own[name] = download_button(label, write, [page.corpus, page.owner], elem_id=f"guide-{step}-file", visible=False)
+        with gr.Accordion("Settings of pairs and negatives", open=False, elem_id="guide-settings"):
+            own["settings_form"] = form(settings_form(studio), elem_id="guide-form")
+            with gr.Accordion("Language model", open=False, visible=studio.language_models.is_offered, elem_id="guide-llm"):
+                own |= endpoint_boxes(studio, "guide")
+                own["instruction"] = gr.Textbox(INSTRUCTION, label="Instruction", lines=3, max_lines=8, elem_id="guide-instruction")
+                own["examples"] = gr.Textbox(
+                    label="Questions of your users, one per line", lines=3, max_lines=8, max_length=4000, elem_id="guide-examples"
+                )
+        own["inspected"] = view("table", elem_id="guide-inspected")
+        # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
+        own["made"] = gr.Textbox("", visible="hidden", label="made", elem_id="guide-made")
+    panel.components |= {"guide": guide, "guide_state": gr.State(None), **own}
+
+
+def connect(page: Page, panel: Panel) -> None:
+    """Connect the events of the panel."""
+    panel.on(page.data.change, show_guide, quiet=True)
+    panel.on(page.runs_version.change, refresh_guide, quiet=True)
+    panel.on(page.documents_timer.tick, poll_guide, queue=False, trigger_mode="once", quiet=True)
+    panel.on(panel["steps"].select, click_step, each=True, quiet=True)
+    panel.on(panel["inspected"].select, answer_doubtful, output="basket_version", each=True, quiet=True)
+    panel.on(panel["made"].change, open_made, task="tune", progress_on="preview")

@@ -1,0 +1,185 @@
+"""From documents to a better search in the Fine-tune tab: every step with its result, file and closer look."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_server import Reply, serve_model
+from tiny_studio import WORDS, sentences
+
+from sbert_studio.errors import StudioError
+from sbert_studio.i18n import translate_value
+from sbert_studio.services.jobs import JobView
+from sbert_studio.ui.page import Page
+from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.tabs.fine_tune import documents, documents_panel, handlers
+from sbert_studio.ui.tabs.fine_tune.documents import WritingInputs
+from sbert_studio.ui.tabs.fine_tune.documents_panel import ClickedGuide, GuideView
+from sbert_studio.ui.views import UNCHANGED
+
+from ... import waiting
+from .forms import form_of
+
+COUNT = 110
+
+
+@pytest.fixture
+def corpus(page: Page, tmp_path: Path) -> str:
+    """The key of a table of titles and texts."""
+    texts = iter(sentences(6 * COUNT, 3))
+    rows = [
+        {"title": f"All {WORDS[row % 20]} {WORDS[row // 20]}", "text": " ".join(f"It is {next(texts)} {row}." for _ in range(6))}
+        for row in range(COUNT)
+    ]
+    path = tmp_path / "pages.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return page.corpora.keep(None, page.corpora.read(path, ["text"]))
+
+
+def click(page: Page, corpus: str, action: str, step: str = "", writing: WritingInputs | None = None, **settings: object) -> ClickedGuide:
+    form = documents_panel.settings_form(page.studio)
+    form["values"] |= settings
+    return documents_panel.click_step(page, corpus, None, None, form, writing or WritingInputs(), Selection(action, step))
+
+
+def end_job(page: Page, corpus: str) -> tuple[JobView, GuideView]:
+    """Wait for the job, and poll as the page does."""
+    job = waiting.ended(lambda: page.studio.document_jobs.latest("local"))
+    view = documents_panel.poll_guide(page, corpus, None, None)
+    assert view is not None and documents_panel.poll_guide(page, corpus, None, view.guide_state) is None
+    return job, view
+
+
+def steps_of(view: GuideView) -> dict[str, dict[str, Any]]:
+    assert isinstance(view.steps, dict)
+    return {step["name"]: step for step in view.steps["steps"]}
+
+
+def actions(view: GuideView, step: str) -> list[str]:
+    return [action for _label, action in steps_of(view)[step]["actions"]]
+
+
+@pytest.mark.slow
+def test_documents_become_pairs_negatives_a_model_and_a_comparison(page: Page, corpus: str) -> None:
+    shown = documents_panel.show_guide(page, corpus, None)
+    assert isinstance(shown.steps, dict) and shown.steps["title"] == f"You have {COUNT} documents and no pairs"
+    assert [step["status"] for step in steps_of(shown).values()] == ["done", "current", "", "", "", ""]
+    assert actions(shown, "pairs") == ["start"] and not actions(shown, "negatives") and not actions(shown, "use")
+    with pytest.raises(StudioError, match="no pairs"):
+        click(page, corpus, "start", "negatives")
+
+    assert actions(click(page, corpus, "start", "pairs").view, "pairs") in (["stop"], ["show", "load", "start"])
+    job, view = end_job(page, corpus)
+    assert job.status == "finished", job
+    assert steps_of(view)["pairs"]["status"] == "done" and "20 documents are not used" in steps_of(view)["pairs"]["text"]
+    assert "文档" in translate_value(view.steps, "zh")["title"]
+    table = click(page, corpus, "show", "pairs").view.inspected
+    assert isinstance(table, dict) and 10 <= len(table["rows"]) <= 70 and "kept for the comparison" in table["note"]
+    path = documents_panel.write_made(page, "pairs", corpus, None)
+    assert path is not None
+    pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len({pair["document_id"] for pair in pairs}) == COUNT - 20
+
+    click(page, corpus, "start", "negatives", per_row=2, margin=0.0)
+    job, view = end_job(page, corpus)
+    assert job.status == "finished" and "hard negatives" in steps_of(view)["negatives"]["text"], job
+    opened = documents_panel.open_made(page, str(view.made), corpus, None, None, "")
+    assert opened is not None and opened.view.draft is not None
+    again = handlers.show_data(page, None, corpus, None, {}, None, "")
+    assert again is not None and again.file.view.preview["caption"] == opened.view.preview["caption"], "a reload opens the newest file"
+    handlers.check_draft(page, opened.view.draft, corpus)
+    draft = page.drafts.get(opened.view.draft)
+    assert draft.plan is not None and draft.plan.roles.kind == "triplets", draft.problem
+    form = form_of(draft, epochs="0.2", evaluation="split", method="full", seeds=1, soup=1)
+    run_id = handlers.start_training(page, opened.view.draft, None, None, "", 0, corpus, {}, form).selected.chosen
+    run = waiting.ended(lambda: page.studio.store.get(run_id), 120)
+    assert run.status == "finished", run
+
+    view = documents_panel.refresh_guide(page, corpus, None)
+    assert steps_of(view)["train"]["status"] == "done" and actions(view, "comparison") == ["start"]
+    click(page, corpus, "start", "comparison")
+    job, view = end_job(page, corpus)
+    assert job.status == "finished" and view.made is UNCHANGED, job
+    assert "20 documents that were not used for training" in steps_of(view)["comparison"]["text"]
+    table = click(page, corpus, "show", "comparison").view.inspected
+    assert isinstance(table, dict) and run.name in [row[0] for row in table["rows"]] and "BM25" in [row[0] for row in table["rows"]]
+    used = click(page, corpus, "use", "use")
+    assert used.choice.saved_model == run_id and used.tabs == {"__type__": "update", "selected": "Search"}
+
+    click(page, corpus, "start", "pairs", crop=False)
+    _job, view = end_job(page, corpus)
+    assert steps_of(view)["negatives"]["status"] == "" and view.negatives_file == {"__type__": "update", "visible": False}
+    assert len([file for file in page.files.list_files("local") if file.use.startswith(("document", "hard"))]) <= 2
+
+
+def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: Page, corpus: str) -> None:
+    click(page, corpus, "start", "pairs")
+    end_job(page, corpus)
+    click(page, corpus, "start", "negatives", margin=0.3)
+    _job, view = end_job(page, corpus)
+    assert "ask" in actions(view, "negatives")
+    table = click(page, corpus, "ask", "negatives").view.inspected
+    assert isinstance(table, dict)
+    documents_panel.answer_doubtful(page, corpus, None, Selection("apart", 0))
+    documents_panel.answer_doubtful(page, corpus, None, Selection("together", 1))
+    assert documents_panel.answer_doubtful(page, corpus, None, Selection("apart", 10_000)) is UNCHANGED
+    apart, together = page.baskets.of("local").pairs
+    assert (apart.together, together.together, apart.source) == (False, True, documents.SOURCE)
+    click(page, corpus, "start", "negatives", margin=0.3)
+    end_job(page, corpus)
+    path = documents_panel.write_made(page, "negatives", corpus, None)
+    assert path is not None
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert {row["negative"] for row in rows if row["query"] == apart.a} <= {apart.b}
+    table = click(page, corpus, "ask", "negatives").view.inspected
+    assert isinstance(table, dict)
+    assert not {(apart.a, apart.b), (together.a, together.b)} & {tuple(pair) for pair in table["pairs"]}
+
+
+def test_written_queries_are_estimated_first_and_no_source_is_refused(page: Page, corpus: str) -> None:
+    with serve_model(lambda prompt: Reply("what is " + prompt.split("\n")[1])) as server:
+        writing = WritingInputs(server.url, "tiny", examples="where is the cat\n")
+        settings: dict[str, Any] = {
+            "structure": False,
+            "crop": False,
+            "llm": True,
+            "passages": "6",
+            "input_price": "2",
+            "output_price": "4",
+        }
+        click(page, corpus, "start", "pairs", writing, **settings)
+        job, view = end_job(page, corpus)
+        asked = len(server.asked)
+        text = steps_of(view)["pairs"]["text"]
+        assert "6 requests" in text and "Cost" in text and asked <= 6 and view.made is UNCHANGED, job
+        click(page, corpus, "start", "pairs", writing, **settings)
+        job, view = end_job(page, corpus)
+    assert job.about == documents.JobTopic(page.corpora.get(corpus).data_key, "pairs") and asked < len(server.asked) <= 12
+    with pytest.raises(StudioError, match="no source"):
+        click(page, corpus, "start", "pairs", structure=False, crop=False)
+
+
+def test_other_data_hide_the_panel_and_a_stopped_step_can_be_repeated(page: Page, corpus: str, corpus_file: Path) -> None:
+    other = page.corpora.put(page.corpora.read(corpus_file))
+    hidden = documents_panel.show_guide(page, other, None)
+    assert hidden.guide == {"__type__": "update", "visible": False} and hidden.steps is None
+    click(page, corpus, "start", "pairs")
+    click(page, corpus, "stop", "pairs")
+    job, view = end_job(page, corpus)
+    assert job.status in ("stopped", "finished") and "start" in actions(view, "pairs")
+    assert documents_panel.show_guide(page, other, None).steps is None
+
+
+@pytest.mark.process
+def test_files_of_documents_wait_for_pairs(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("# Note\n\nA cat sat on the mat. The dog did not see it.\n", encoding="utf-8")
+    corpus = page.corpora.keep(None, page.corpora.read(path))
+    shown = handlers.show_data(page, None, corpus, None, {}, None, "")
+    assert shown is not None and shown.file.view.draft is None and "pairs" in shown.file.view.preview["empty"]
+    with pytest.raises(StudioError, match="no pairs"):
+        handlers.start_training(page, None, None, None, "", 0, corpus, {}, {"values": {}})
+    assert isinstance(documents_panel.show_guide(page, corpus, None).steps, dict)
