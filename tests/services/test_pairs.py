@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from sbert_studio.cli.main import run as run_command
 from sbert_studio.data.documents.document import Document, Documents, Section
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.hard_negatives import NegativeOptions
+from sbert_studio.progress import StoppedError
 from sbert_studio.services import Studio, TrainRequest, language_model
 from sbert_studio.services.language_model import Endpoint, LanguageModel
 from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions
@@ -121,6 +123,32 @@ def test_negatives_come_from_other_documents_with_scores_and_doubts(studio: Stud
     assert checked.examples.mined and checked.examples.take([0]).mined
     # The base model that mined the negatives finds all of them less similar than the positives: retrieval tells models apart.
     assert Evaluator(checked.examples)(studio.catalog.load_vector_encoder(studio.settings.default_model))["metric"] == "mrr_at_10"
+
+
+def test_mining_that_was_stopped_encodes_only_what_is_missing(
+    studio: Studio, documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.pairs.make(studio.pairs.read(documents)).write(tmp_path / "pairs.jsonl")
+    whole = studio.pairs.mine_negatives(tmp_path / "pairs.jsonl", documents)
+    shutil.rmtree(studio.workspace.vectors("any", "any").parent)
+    monkeypatch.setattr("sbert_studio.services.pairs._AT_ONCE", 5)
+    shown: list[tuple[int, int]] = []
+
+    def begin(phase: str, _unit: str) -> Callable[[int, int], None]:
+        def report(done: int, total: int) -> None:
+            if "encoding the texts" in phase:
+                shown.append((done, total))
+                if len(shown) == 2:
+                    raise StoppedError
+
+        return report
+
+    with pytest.raises(StoppedError):
+        studio.pairs.mine_negatives(tmp_path / "pairs.jsonl", documents, begin_phase=begin)
+    assert [done for done, _total in shown] == [5, 10] and len({total for _done, total in shown}) == 1
+    resumed = studio.pairs.mine_negatives(tmp_path / "pairs.jsonl", documents, begin_phase=begin)
+    assert 5 not in [done for done, _total in shown[2:]] and shown[2:], "the first part was not encoded again"
+    assert [row.negatives for row in resumed.rows] == [row.negatives for row in whole.rows]
 
 
 def test_commands_write_files_that_the_next_one_reads(

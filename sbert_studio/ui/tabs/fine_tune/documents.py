@@ -22,6 +22,7 @@ from ....registry import setting
 from ....runs.files import RunFiles
 from ....services.pairs import HELD_OUT
 from ....services.written_queries import INSTRUCTION, WritingOptions
+from ...basket import LabelledPair
 from ...components import form_key
 from ...sessions import file_store
 from ...views import Value, column, shorten, table
@@ -54,8 +55,6 @@ ORIGINS = {
     "written": _("Language model"),
 }
 """What the query of a pair was."""
-SOURCE = "Documents"
-"""Source of the pairs in the basket that answer whether a text is relevant."""
 
 
 @dataclass(frozen=True)
@@ -227,12 +226,14 @@ def is_estimated(job: JobView | None, key: str) -> bool:
 def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: str | None, settings: GuideSettings) -> None:
     """Mine hard negatives for the pairs with the selected model; answers in the basket on doubtful texts are used."""
     pairs = _require_pairs(find_made(page, visitor, selected))
-    answers = {(pair.a, pair.b): pair.together for pair in page.baskets.of(visitor).pairs if pair.source == SOURCE}
+    basket = page.baskets.of(visitor)
     options = NegativeOptions(settings.per_row, relative_margin=settings.margin)
 
     def work(begin: BeginPhase) -> StepResult:
         documents = _load(page, selected, begin)
-        found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin).with_answers(answers)
+        found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin)
+        judged = {(one.query, one.text): basket.find(doubtful_pair(one.query, one.text).id) for one in found.suspected}
+        found = found.with_answers({texts: pair.together for texts, pair in judged.items() if pair is not None})
         doubtful = [[one.query, one.text, one.score, one.positive_score] for one in found.suspected[:_MAX_DOUBTFUL]]
         text = _describe_negatives(found)
         layout = {"data": selected.data_key, "pairs": pairs.id, "text": text, "shown": _negatives_table(found), "doubtful": doubtful}
@@ -240,6 +241,11 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
         return StepResult(text, _store(page, visitor, NEGATIVES, name, found.write, layout))
 
     _submit(page, visitor, selected, NEGATIVES, work)
+
+
+def doubtful_pair(query: str, text: str, together: bool = False) -> LabelledPair:
+    """Return a text that may be relevant to a query as a pair of the basket."""
+    return LabelledPair(query, text, together, "Documents")
 
 
 def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None:

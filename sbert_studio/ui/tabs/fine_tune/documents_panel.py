@@ -14,7 +14,7 @@ from ....i18n import _, join, ngettext, to_sentence
 from ....progress import progress_share
 from ....registry import fields_of
 from ....services.written_queries import INSTRUCTION
-from ...basket import VERDICTS, LabelledPair, toggle_pair
+from ...basket import VERDICTS, toggle_pair
 from ...components import (
     describe_control,
     download_button,
@@ -145,7 +145,7 @@ def answer_doubtful(page: Page, corpus: str | None, owner: object, selection: Se
     if row is None or selection.action not in VERDICTS:
         return UNCHANGED
     query, text, *_scores = doubtful[row]
-    return toggle_pair(page, owner, LabelledPair(query, text, VERDICTS[str(selection.action)], documents.SOURCE))
+    return toggle_pair(page, owner, documents.doubtful_pair(query, text, VERDICTS[str(selection.action)]))
 
 
 def open_made(
@@ -193,8 +193,9 @@ def _state(job: JobView | None) -> Value | None:
 
 def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobView | None) -> Value:
     """Return the value of the ``steps`` view: for each step its title, status, one sentence and actions."""
-    count, running = documents.count_documents(selected), _topic(job) if job is not None and job.active else ""
-    running = PAIRS if running == ESTIMATE else running
+    count, topic = documents.count_documents(selected), PAIRS if _topic(job) == ESTIMATE else _topic(job)
+    running = topic if job is not None and job.active else ""
+    stopped = topic if job is not None and job.status == "stopped" else ""
     title = (
         ngettext("You have {n} document and no pairs", "You have {n} documents and no pairs", count)
         if made.pairs is None
@@ -213,6 +214,9 @@ def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobVie
         if running:
             step["actions"] = [["Stop", "stop"]] if step["name"] == running else [one for one in step["actions"] if one[1] != "start"]
             step["status"] = "running" if step["name"] == running else step["status"]
+        if step["name"] == stopped:
+            step["text"] = "Stopped. What was encoded and written so far is used when you continue."
+            step["actions"] = [["Continue" if action == "start" else label, action] for label, action in step["actions"]]
     current = next((step for step in steps if not step["status"] and step["name"] != NEGATIVES), None)
     if current is not None and not running:
         current["status"] = "current"
