@@ -188,6 +188,8 @@ class _Binding:
         self.inputs = [panel[name] for name in self._names]
         names = [output] if isinstance(output, str) else list(output)
         self._output_names = names if output else _output_names(panel, _annotated_class(handler, signature.return_annotation))
+        if not self._output_names and signature.return_annotation not in ("None", None, inspect.Signature.empty):
+            raise LookupError(f"{_name_of(handler)}: the class of its result is not imported, or no view model")
         self.outputs = [panel[name] for name in self._output_names]
         self.call = self._make_call()
 

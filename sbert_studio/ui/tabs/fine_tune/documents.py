@@ -359,18 +359,12 @@ def _describe_negatives(found: MinedNegatives) -> str:
 
 
 def _negatives_table(found: MinedNegatives) -> Value:
-    rows = [
-        [shorten(row.query), shorten(row.positive), row.positive_score, shorten(text), score]
-        for row in found.examples
-        for text, score in zip(row.negatives, row.negative_scores, strict=True)
-    ]
-    columns = [
-        column("Query"),
-        column("Passage"),
-        column("Score", "number"),
-        column("Hard negative", main=True),
-        column("Its score", "number"),
-    ]
+    rows: list[list[object]] = []
+    for row in found.examples:
+        rows.append([shorten(row.query), _("Positive"), shorten(row.positive), row.positive_score])
+        for text, score in zip(row.negatives, row.negative_scores, strict=True):
+            rows.append([shorten(row.query), _("Negative"), shorten(text), score])
+    columns = [column("Query"), column("Kind", ours=True), column("Passage", main=True), column("Score", "number")]
     return table(columns, rows, caption="Ten pairs with their hard negatives", note=join(" ", found.notes))
 
 

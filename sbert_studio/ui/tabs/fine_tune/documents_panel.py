@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ....i18n import _, join, ngettext, to_sentence
+from ....i18n import _, capitalize, join, ngettext, to_sentence
 from ....progress import progress_share
 from ....registry import fields_of
 from ....services.written_queries import INSTRUCTION
@@ -26,15 +26,16 @@ from ...components import (
     parse_values,
     to_control_value,
 )
+from ...handlers import time_left
 from ...panel import Panel
 from ...run_view import gain_view, use_model
 from ...sessions.file_store import restore_form_file
 from ...state import SEARCH, ModelChoice
-from ...task_list import job_view
 from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table, view
 from . import documents
 from .documents import COMPARISON, ESTIMATE, NEGATIVES, PAIRS, GuideSettings, JobTopic, MadeData, StepResult, WritingInputs
 from .handlers import open_file
+from .view_model import FileView
 
 if TYPE_CHECKING:
     from ....runs.run import Run
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from ...page import Page
     from ...panel import Selection
     from ...state import SelectedCorpus
-    from .view_model import FileView
 
 TRAIN, USE = "train", "use"
 _LABELS = {
@@ -71,7 +71,6 @@ class GuideView:
 
     guide: Update
     steps: Value | Unchanged | None = None
-    work: Value | None = None
     guide_state: Value | None = None
     documents_timer: Update | Unchanged = UNCHANGED
     pairs_file: Update | Unchanged = UNCHANGED
@@ -173,11 +172,9 @@ def _view(
     if not documents.are_documents(selected):
         return GuideView(_HIDDEN, inspected=None, documents_timer=props(active=False))
     job, found = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected)
-    is_shown = job is not None and job.status != "finished"
     return GuideView(
         guide=props(visible=True),
         steps=steps_view(page, selected, found, job),
-        work=job_view(job, "training data from documents") if is_shown else None,
         guide_state=_state(job),
         documents_timer=props(active=job is not None and job.active),
         pairs_file=props(visible=found.pairs is not None),
@@ -188,14 +185,13 @@ def _view(
 
 
 def _state(job: JobView | None) -> Value | None:
-    return None if job is None else {"id": job.id, "job": job_view(job)}
+    return None if job is None else {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")}
 
 
 def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobView | None) -> Value:
     """Return the value of the ``steps`` view: for each step its title, status, one sentence and actions."""
     count, topic = documents.count_documents(selected), PAIRS if _topic(job) == ESTIMATE else _topic(job)
     running = topic if job is not None and job.active else ""
-    stopped = topic if job is not None and job.status == "stopped" else ""
     title = (
         ngettext("You have {n} document and no pairs", "You have {n} documents and no pairs", count)
         if made.pairs is None
@@ -211,11 +207,13 @@ def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobVie
         _step(USE, "Use", "", "The model finds passages in Search.", [("Use in Search", "use")] if _has_model(made.run) else []),
     ]
     for step in steps:
+        own = job if step["name"] == topic else None
         if running:
-            step["actions"] = [["Stop", "stop"]] if step["name"] == running else [one for one in step["actions"] if one[1] != "start"]
-            step["status"] = "running" if step["name"] == running else step["status"]
-        if step["name"] == stopped:
-            step["text"] = "Stopped. What was encoded and written so far is used when you continue."
+            step["actions"] = [["Stop", "stop"]] if own else [one for one in step["actions"] if one[1] != "start"]
+            step["status"] = "running" if own else step["status"]
+        if own is not None and own.status != "finished":
+            step["text"] = _job_text(own)
+        if own is not None and own.status == "stopped":
             step["actions"] = [["Continue" if action == "start" else label, action] for label, action in step["actions"]]
     current = next((step for step in steps if not step["status"] and step["name"] != NEGATIVES), None)
     if current is not None and not running:
@@ -225,6 +223,20 @@ def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobVie
 
 def _step(name: str, title: str, status: str, text: str, actions: list[tuple[str, str]] | None = None) -> Value:
     return {"name": name, "title": title, "status": status, "text": text, "actions": [list(one) for one in actions or ()]}
+
+
+def _job_text(job: JobView) -> str:
+    """Return how far a job is, or why it has ended without a result."""
+    if job.status == "stopped":
+        return "Stopped. What was encoded and written so far is used when you continue."
+    if job.status != "running":
+        parts = [job.message, job.hint] if job.status == "failed" else ["waiting for its turn"]
+        return join(" ", [to_sentence(part) for part in parts if part])
+    if job.stopping:
+        return "Stopping…"
+    counted = _("{done} of {total}", done=f"{job.done:,}", total=f"{job.total:,}") if job.total else ""
+    left = time_left(job.done, job.total, job.done / job.rate) if job.rate else ""
+    return join("", [join(" · ", [part for part in (capitalize(job.phase), counted) if part]), left])
 
 
 def _passages_text(passages: int) -> str:
@@ -286,8 +298,8 @@ def _topic(job: JobView | None) -> str:
 
 def _doubtful_table(made: MadeData) -> Value | None:
     doubtful = made.about(NEGATIVES).get("doubtful") or []
-    rows = [[shorten(query), shorten(text), score, positive] for query, text, score, positive in doubtful]
-    columns = [column("Query"), column("Passage", main=True), column("Score", "number"), column("Score of the positive", "number")]
+    rows = [[shorten(query), shorten(text), score] for query, text, score, _positive in doubtful]
+    columns = [column("Query"), column("Passage", main=True), column("Score", "number")]
     caption = "Do these passages answer the query?"
     note = "Your answers are added to the basket. Mine again: what does not answer the query becomes a hard negative."
     pairs = [(query, text) for query, text, *_scores in doubtful]
@@ -308,7 +320,7 @@ def draw(page: Page, panel: Panel) -> None:
     """Draw the panel, hidden until documents are selected."""
     studio = page.studio
     with gr.Column(visible=False, elem_id="tune-guide", elem_classes=["sb-tight"]) as guide:
-        own: dict[str, gr.components.Component] = {"steps": view("steps", elem_id="guide-steps"), "work": view("job", elem_id="guide-job")}
+        own: dict[str, gr.components.Component] = {"steps": view("steps", elem_id="guide-steps")}
         with gr.Row(elem_classes=["sb-buttons"]):
             for step, name, label in ((PAIRS, "pairs_file", "Download pairs"), (NEGATIVES, "negatives_file", "Download with negatives")):
                 write = partial(write_made, page, step)
@@ -322,8 +334,9 @@ def draw(page: Page, panel: Panel) -> None:
                     label="Questions of your users, one per line", lines=3, max_lines=8, max_length=4000, elem_id="guide-examples"
                 )
         own["inspected"] = view("table", elem_id="guide-inspected")
-        # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
-        own["made"] = gr.Textbox("", visible="hidden", label="made", elem_id="guide-made")
+    # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does. Outside of the column, whose
+    # parts are all shown with it.
+    own["made"] = gr.Textbox("", visible="hidden", label="made", elem_id="guide-made")
     panel.components |= {"guide": guide, "guide_state": gr.State(None), **own}
 
 
