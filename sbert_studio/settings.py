@@ -125,11 +125,11 @@ class Settings:
     )
     llm_url: str = variable(
         "",
-        "base URL of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`, whose language model names topics on request; "
-        "visitors of a shared page can use it too, and no other",
+        "base URL of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`, or `local`, whose language model names topics on "
+        "request; visitors of a shared page can use it too, and no other",
         shown="–",
     )
-    llm_model: str = variable("", "name of the language model at this endpoint", shown="–")
+    llm_model: str = variable("", "name of the language model at this endpoint; with `local`, its folder or Hugging Face id", shown="–")
     llm_key: str = secret_variable("key of this endpoint; never stored, logged or shown")
     llm_seconds: float = variable(60.0, "maximum time of a request to the language model, in seconds", min=1, max=3_600)
     share: bool = False

@@ -54,10 +54,15 @@ Header = Annotated[
     bool | None, typer.Option("--header/--no-header", help="Whether row 1 contains the column names.", show_default=_INFERRED)
 ]
 LlmUrl = Annotated[
-    str, typer.Option(metavar="URL", help="OpenAI-compatible endpoint of a language model.", show_default="SBERT_STUDIO_LLM_URL")
+    str, typer.Option(metavar="URL", help="OpenAI-compatible endpoint of a language model, or local.", show_default="SBERT_STUDIO_LLM_URL")
 ]
 LlmModel = Annotated[
-    str, typer.Option(metavar="NAME", help="Language model there; its key is SBERT_STUDIO_LLM_KEY.", show_default="SBERT_STUDIO_LLM_MODEL")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Language model there, or the folder or hub id of a local one; its key is SBERT_STUDIO_LLM_KEY.",
+        show_default="SBERT_STUDIO_LLM_MODEL",
+    ),
 ]
 AsRead = Annotated[bool, typer.Option("--as-read", help="Accept the inferred format even if it is uncertain.")]
 

@@ -34,6 +34,7 @@ from .static.vectors import is_package_installed as has_vector_package
 
 if TYPE_CHECKING:
     from .base import Encoder
+    from .generator import TextGenerator
     from .inference.zerogpu import ZeroGPUEncoder
 
 _BUDGET = 2 << 30
@@ -224,6 +225,12 @@ class Catalog:
         source, folder = self._locate(name, allow_folders)
         _refuse_pair_scorers(source, folder)
         return self._read(source, folder)
+
+    def load_generator(self, name: str, *, allow_folders: bool | None = None) -> TextGenerator:
+        """Load the causal language model ``name``, which writes text; it is not kept."""
+        from .generator import TextGenerator
+
+        return TextGenerator.load(self._locate(name, allow_folders)[1], self.device)
 
     def _cached(self, folder: Path, variant: str, read: Callable[[], Kind]) -> Kind:
         def load() -> Kind:

@@ -30,7 +30,7 @@ from ..progress import KeyLocks, bind_checkpoint, checkpoint
 
 # "name" or "owner/name", as the Hub allows them.
 HUB_ID = re.compile(r"(?:[A-Za-z0-9][\w.-]{0,95}/)?[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_ALLOWED = ["*.safetensors", "*.json", "*.txt", "*.model", "README.md"]
+_ALLOWED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja", "README.md"]
 # Other formats of the same weights.
 _IGNORED = ["onnx/*", "openvino/*", "*/onnx/*", "*.onnx*", "tf_*", "flax_*", "original/*"]
 _TIMEOUT = 10  # seconds

@@ -1,4 +1,4 @@
-"""Client of a language model behind an OpenAI-compatible endpoint, with retries, time limits and answers cached on disk.
+"""Language models behind an OpenAI-compatible endpoint or on this machine, with retries, time limits and answers cached on disk.
 
 Nothing requires a language model: callers fall back to what the program computes itself, and report for how many prompts they did.
 """
@@ -22,7 +22,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from ..errors import StudioError
 from ..explore.vector_store import evict_files
@@ -30,6 +30,9 @@ from ..i18n import _
 from ..progress import Progress, checkpoint
 from ..workspace import write_json
 from .resources import Service
+
+if TYPE_CHECKING:
+    from ..models.generator import TextGenerator
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,6 +46,9 @@ _MAX_TIMEOUTS = 3  # of all prompts together; then the endpoint counts as down
 _POLL_SECONDS = 0.2
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _CHAT = "/chat/completions"
+_MAX_TOKENS = 64  # of an answer of a local model, which is a single line
+LOCAL = "local"
+"""The URL that stands for a model on this machine: its name is a folder or a Hugging Face id."""
 QUOTES = "\"'`*_“”‘’«»「」『』《》 "
 """Characters around an answer that are not part of it."""
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
@@ -154,10 +160,18 @@ class LanguageModelService(Service):
         if not self.takes_addresses and (url or model or key):
             raise StudioError("the language model of a shared page is chosen by its operator", "use the one that is offered, or none")
         known = self.settings
+        if (url or known.llm_url).strip() == LOCAL:
+            return self._open_local((model or known.llm_model).strip())
         if not key and (not url or not known.llm_url or _same_address(url, known.llm_url)):
             key = known.llm_key
         endpoint = Endpoint.parse(url or known.llm_url, model or known.llm_model, key)
         return LanguageModel(endpoint, self.workspace.cache("language-model"), known.llm_seconds)
+
+    def _open_local(self, name: str) -> LanguageModel:
+        if not name:
+            raise StudioError("the name of the language model is missing", "specify a folder or a Hugging Face id")
+        model = self.catalog.load_generator(name, allow_folders=self.takes_addresses or name == self.settings.llm_model)
+        return LocalLanguageModel(model, Endpoint(LOCAL, name), self.workspace.cache("language-model"), self.settings.llm_seconds)
 
 
 class LanguageModel:
@@ -223,7 +237,7 @@ class LanguageModel:
             if self._down:
                 raise _Unavailable(self._down)
             try:
-                return _answer_text(self._post(prompt))
+                return self._complete(prompt, stop)
             except _Unavailable as error:
                 self._down = error.reason
                 raise
@@ -232,6 +246,9 @@ class LanguageModel:
                 if attempt == _TRIES - 1 or pause > _MAX_PAUSE or stop.wait(pause):
                     raise
         raise AssertionError("unreachable")
+
+    def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
+        return _answer_text(self._post(prompt))
 
     def _post(self, prompt: Prompt) -> bytes:
         # Only what every endpoint accepts: newer models reject max_tokens and a temperature.
@@ -265,6 +282,27 @@ class LanguageModel:
             self._timeouts += 1
             is_down = self._timeouts >= _MAX_TIMEOUTS
         return _Unavailable(reason) if is_down else _Temporary(reason)
+
+
+class LocalLanguageModel(LanguageModel):
+    """A language model on this machine. It answers one prompt at a time."""
+
+    def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float) -> None:
+        super().__init__(endpoint, folder, seconds)
+        self._model, self._turn = model, threading.Lock()
+
+    def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
+        with self._turn:
+            deadline = time.monotonic() + self._seconds
+            try:
+                text, is_complete = self._model.answer(
+                    prompt.system, prompt.user, _MAX_TOKENS, lambda: stop.is_set() or time.monotonic() > deadline
+                )
+            except StudioError as error:
+                raise ModelError(error.message) from None
+            if not is_complete:
+                raise self._timed_out() if time.monotonic() > deadline else ModelError(_("the answer is too long"))
+            return text
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
