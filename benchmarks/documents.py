@@ -1,17 +1,20 @@
 """Measure how much a search improves that is trained on its documents alone, and what contributes to it.
 
-    python benchmarks/documents.py SET [default structure crop negatives] [--model MODEL] [--seeds 12 13 14] [--part dev|test|all]
+    python benchmarks/documents.py SET [VARIANT…] [--model MODEL] [--seeds 12 13 14] [--part dev|test|all]
 
-default     `pairs` and `train` without options
-structure   pairs of headings, questions and first sentences only
-crop        pairs of cloze sentences and random crops only
-negatives   the default pairs with a hard negative each (`negatives`)
+default       `pairs` and `train` without options
+structure     pairs of headings, questions and first sentences only
+crop          pairs of cloze sentences and random crops only
+negatives     the default pairs with a hard negative each (`negatives`)
+distillation  the same, trained on the margins of a larger encoder or a cross-encoder (`--teacher`) by MarginMSE
+written       queries that a language model writes only, such as `--pair-options "--llm-url local --llm-model FOLDER"`; not by default
 
 SET is a folder in the BEIR layout. Only its ``corpus.jsonl`` is used for training. A third of its queries, chosen by their ids, is the
 part ``dev``, the others are ``test``: settings are chosen on the first and reported on the second. ``--sample N`` keeps the documents of N
 queries of the part, for quick comparisons. ``--no-titles`` removes the titles of the documents. ``--train-options`` and ``--pair-options``
 add options to the trainings and to `pairs`. Prints rows of a Markdown table: nDCG@10 of the untuned model and of each variant by seed,
-alone and fused with BM25, then mean ± standard deviation; the commands go to stderr.
+alone and fused with BM25, with the number of training rows and the share of the pairs that were kept, then mean ± standard deviation; the
+commands go to stderr. `benchmarks/sets` has a German and a Chinese set.
 """
 
 from __future__ import annotations
@@ -36,7 +39,10 @@ VARIANTS: dict[str, tuple[str, ...]] = {
     "structure": ("--from", "structure"),
     "crop": ("--from", "crop"),
     "negatives": (),
+    "distillation": (),
+    "written": ("--from", "llm"),
 }
+_DEFAULT = tuple(name for name in VARIANTS if name != "written")
 _METRIC = "ndcg@10"
 
 
@@ -73,43 +79,47 @@ def scores(model: object, folder: Path) -> list[float]:
     return [found[_METRIC], hybrid[_METRIC]]
 
 
-def train(variant: str, folder: Path, out: Path, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], int]:
-    """Train a variant; return its run and the number of its rows."""
-    pairs, triplets = folder / f"pairs-{variant}-{seed}.jsonl", folder / f"triplets-{seed}.jsonl"
+def train(variant: str, folder: Path, out: Path, seed: int, options: argparse.Namespace) -> tuple[dict[str, Any], int, float]:
+    """Train a variant; return its run, the number of its rows, and the share of the pairs that were kept."""
+    pairs, triplets = folder / f"pairs-{variant}-{seed}.jsonl", folder / f"triplets-{variant}-{seed}.jsonl"
     pair_options = (*VARIANTS[variant], *shlex.split(options.pair_options))
-    run_studio("pairs", folder / "corpus.jsonl", "--out", pairs, "--seed", seed, "--model", options.model, *pair_options)
-    if variant == "negatives":
+    made = run_studio("pairs", folder / "corpus.jsonl", "--out", pairs, "--seed", seed, "--model", options.model, *pair_options)
+    kept, dropped = sum(made["kept"].values()), sum(sum(reasons.values()) for reasons in made["dropped"].values())
+    teacher: tuple[str, ...] = ()
+    if variant in ("negatives", "distillation"):
         run_studio("negatives", pairs, "--out", triplets, "--model", options.model)
         pairs = triplets
-    run = run_studio("train", pairs, "--model", options.model, "--seed", seed, "--out", out, *shlex.split(options.train_options))
-    return run, len(pairs.read_text(encoding="utf-8").splitlines())
+        teacher = ("--teacher", options.teacher) if variant == "distillation" else ()
+    run = run_studio("train", pairs, "--model", options.model, "--seed", seed, "--out", out, *teacher, *shlex.split(options.train_options))
+    return run, len(pairs.read_text(encoding="utf-8").splitlines()), kept / (kept + dropped)
 
 
 def measure(options: argparse.Namespace) -> Iterator[str]:
-    yield row("training", "nDCG@10", "with BM25", "pairs", "steps", "strength", "minutes")
-    yield row(*("---" for _column in range(7)))
+    yield row("training", "nDCG@10", "with BM25", "rows", "kept", "steps", "strength", "minutes")
+    yield row(*("---" for _column in range(8)))
     with tempfile.TemporaryDirectory() as home:
         folder = Path(home) / "set"
         write_part(options.set, folder, options.part, options.sample, titles=not options.no_titles)
-        yield row("untuned", *four_digits(scores(options.model, folder)), "", "", "", "")
-        for variant in options.variants or VARIANTS:
+        yield row("untuned", *four_digits(scores(options.model, folder)), *[""] * 5)
+        for variant in options.variants or _DEFAULT:
             found = []
             for seed in options.seeds:
                 out = Path(home) / f"{variant}-{seed}"
-                run, pairs = train(variant, folder, out, seed, options)
+                run, rows, kept = train(variant, folder, out, seed, options)
                 found.append(scores(out, folder))
-                facts = (f"{pairs:,}", run["steps"], f"{run['after'].get('strength', 1):g}", round(run["seconds"] / 60))
+                facts = (f"{rows:,}", f"{kept:.0%}", run["steps"], f"{run['after'].get('strength', 1):g}", round(run["seconds"] / 60))
                 yield row(f"{variant}, seed {seed}", *four_digits(found[-1]), *facts)
             spread = np.std(found, axis=0, ddof=1) if len(found) > 1 else np.zeros(2)
             cells = [f"{mean:.4f} ± {sd:.4f}" for mean, sd in zip(np.mean(found, axis=0), spread, strict=True)]
-            yield row(f"{variant}, mean", *cells, "", "", "", "")
+            yield row(f"{variant}, mean", *cells, *[""] * 5)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=Path, metavar="SET")
-    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=f"{', '.join(VARIANTS)}; default: all")
+    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=f"{', '.join(VARIANTS)}; default: all but written")
     parser.add_argument("--model", default=MODEL)
+    parser.add_argument("--teacher", default="multilingual-e5-small", help="of `distillation` (multilingual-e5-small)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[12, 13, 14])
     parser.add_argument("--part", choices=("dev", "test", "all"), default="dev")
     parser.add_argument("--sample", type=int, default=0, metavar="N")
