@@ -11,15 +11,9 @@ from pathlib import Path
 # The headless shell has no window around the page, which takes a fifth of the browser's processor time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--use-gl=swiftshader",
-    "--enable-webgl",
-    "--ignore-gpu-blocklist",
-]
+    "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
+    "--use-gl=swiftshader", "--enable-webgl", "--ignore-gpu-blocklist",
+]  # fmt: skip
 _PLAYWRIGHT_LIMIT, _APT_LIMIT = 300, 900
 
 

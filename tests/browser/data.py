@@ -8,13 +8,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 # What flows call the models that they make. They share an app, so that one may see the models of another.
-FIRST_MODEL, READER, BY_REQUESTS, WORDS_OF_MESSAGES, WORDS_FOR_PAIRS = MODEL_NAMES = (
-    "My first model",
-    "My reader",
-    "By the requests",
-    "Words of messages",
-    "Words for pairs",
-)
+FIRST_MODEL, READER, WORDS_FOR_PAIRS = MODEL_NAMES = ("My first model", "My reader", "Words for pairs")
 _TOPICS = {
     "card": ["my card was swallowed by the machine", "the machine kept my bank card", "cash machine ate my card", "card stuck in the ATM"],
     "bread": ["how long does bread dough rise", "my sourdough bread is too dense", "which flour makes soft bread", "bread without yeast"],
@@ -22,14 +16,10 @@ _TOPICS = {
 }
 # Texts with topics, some of them near-duplicates.
 REQUESTS = [
-    ("My card was swallowed by the machine", "card"),
-    ("my card was swallowed by the machine", "loss"),
-    ("My card got swallowed by the machine.", "card"),
-    ("How long does bread dough rise?", "bread"),
-    ("How long does bread dough take to rise?", "bread"),
-    ("Will it rain tomorrow?", "rain"),
-    ("The museum is closed on Mondays", "museum"),
-]
+    ("My card was swallowed by the machine", "card"), ("my card was swallowed by the machine", "loss"),
+    ("My card got swallowed by the machine.", "card"), ("How long does bread dough rise?", "bread"),
+    ("How long does bread dough take to rise?", "bread"), ("Will it rain tomorrow?", "rain"), ("The museum is closed on Mondays", "museum"),
+]  # fmt: skip
 _TEXT = "cat dog bread river stone milk moon bank card train garden window teacher music winter paper coffee bridge"
 WORDS = _TEXT.split()
 _NOUNS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from .data import scored_pairs_csv
@@ -31,34 +30,27 @@ _COUNT = """() => {
   return [words, controls.length];
 }"""
 LIMITS = {"fine-tune": (130, 20), "search": (90, 16)}
+ADVANCED = {"fine-tune": ("tune-advanced", "tune-epochs"), "search": ("search-advanced", "search-k")}
 
 
-@pytest.mark.parametrize("tab", LIMITS)
-def test_a_first_screen_is_calm(app: App, tab: str) -> None:
+def test_first_screens_are_calm_and_advanced_settings_stay_open_after_a_reload(app: App) -> None:
     page = app.page
-    page.set_viewport_size({"width": 1366, "height": 657})
-    page.click(f"#tab-{tab}-button")
-    app.settle()
-    words, controls = page.evaluate(_COUNT)
-    assert 20 < words <= LIMITS[tab][0], f"{words} words"
-    assert 5 < controls <= LIMITS[tab][1], f"{controls} controls"
-
-
-@pytest.mark.parametrize(
-    ("tab", "section", "control"), [("fine-tune", "tune-advanced", "tune-epochs"), ("search", "search-advanced", "search-k")]
-)
-def test_advanced_settings_stay_open_after_a_reload(app: App, tab: str, section: str, control: str) -> None:
-    page = app.page
-    for opens in (True, False):
+    app.resize(1366, 657)
+    for tab, (most_words, most_controls) in LIMITS.items():
         page.click(f"#tab-{tab}-button")
         app.settle()
-        expect(page.locator(f"#{control}")).to_be_visible(visible=not opens)
-        page.locator(f"#{section} > button").click()
-        expect(page.locator(f"#{control}")).to_be_visible(visible=opens)
+        words, controls = page.evaluate(_COUNT)
+        assert 20 < words <= most_words, f"{tab}: {words} words"
+        assert 5 < controls <= most_controls, f"{tab}: {controls} controls"
+    for opens in (True, False, None):
+        for tab, (section, control) in ADVANCED.items():
+            page.click(f"#tab-{tab}-button")
+            app.settle()
+            expect(page.locator(f"#{control}")).to_be_visible(visible=opens is False)
+            if opens is not None:
+                page.locator(f"#{section} > button").click()
+                expect(page.locator(f"#{control}")).to_be_visible(visible=opens)
         app.open()
-    page.click(f"#tab-{tab}-button")
-    app.settle()
-    expect(page.locator(f"#{control}")).to_be_hidden()
     app.forgive_interrupted_requests()
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 
 from playwright.sync_api import expect
 
-from .data import BY_REQUESTS, REQUESTS, csv_text
+from .data import REQUESTS, csv_text
 from .pages import App
 from .pages.evaluate import Changes
 
@@ -17,36 +16,20 @@ QUERY = "Where is my card?"
 
 
 def test_two_models_are_compared_and_the_saved_file_opens_alone(app: App, tmp_path: Path) -> None:
-    tune_a_model(app)
-    compare_it_with_its_base(app)
+    compare_two_models(app)
     brush_and_find(app)
     ask_another_query(app)
     fit_a_phone(app)
     open_the_saved_file(app, tmp_path / "changes.html")
 
 
-def tune_a_model(app: App) -> None:
-    """A corpus of 28 texts, and a run trained on pairs of such texts."""
-    app.search.open()
-    app.add_data("requests.csv", csv_text(("text", "topic"), TEXTS))
-    app.fine_tune.open()
-    pairs = [(one[0], other[0], 5 if one[1] == other[1] else place % 3) for place, (one, other) in enumerate(combinations(REQUESTS, 2))]
-    app.add_data("pairs.csv", csv_text(("sentence1", "sentence2", "score"), pairs))
-    expect(app.page.locator("#tune-findings .sb-verdict")).to_be_visible()
-    app.open_section("#tune-evaluation")
-    app.fine_tune.choose_setting("evaluation", "split")
-    app.fine_tune.set("name", BY_REQUESTS)
-    app.fine_tune.start()
-    app.fine_tune.expect_run(BY_REQUESTS, "finished")
-    app.choose_corpus("requests.csv")
-
-
-def compare_it_with_its_base(app: App) -> None:
+def compare_two_models(app: App) -> None:
+    """A corpus of 28 texts; two models are proposed and compared as the part is opened."""
     changes = app.evaluate.changes
-    app.models.select(BY_REQUESTS)
-    app.page.click("#models-changes")
+    app.evaluate.open()
+    app.add_data("requests.csv", csv_text(("text", "topic"), TEXTS))
+    app.evaluate.open_part("Compare models")
     changes.expect_drawn(share=1)
-    expect(app.page.get_by_role("tab", name="Compare models")).to_have_attribute("aria-selected", "true")
     expect(app.page.locator(".sb-made:visible")).to_contain_text("requests.csv")
     expect(changes.root.locator(".sb-said").first).to_contain_text("10 nearest texts")
     expect(changes.queries).to_have_count(3)

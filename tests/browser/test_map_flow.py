@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
+from pathlib import Path
 
 from playwright.sync_api import expect
 
 from .data import corpus_csv
 from .pages import App
+from .pages.map import Scene
 
 TEXT = "cash machine ate my card"  # one of the corpus
 MARKED = "All about <b>bread</b>"
@@ -33,7 +35,7 @@ NAMED = """(zoom) => {
 }"""
 
 
-def test_texts_on_the_map_are_listed_found_labelled_removed_and_saved(app: App) -> None:
+def test_texts_on_the_map_are_listed_found_labelled_removed_and_saved(app: App, tmp_path: Path) -> None:
     app.map.draw_file("messages.csv", corpus_csv(5))
     list_what_a_lasso_encloses(app)
     list_the_neighbours_of_a_point(app)
@@ -42,6 +44,8 @@ def test_texts_on_the_map_are_listed_found_labelled_removed_and_saved(app: App) 
     remove_what_was_found_by_meaning(app)
     save_the_list_and_the_picture(app)
     see_the_label_in_search(app)
+    turn_the_map(app)
+    open_the_exported_file(app, tmp_path / "map.html")
 
 
 def list_what_a_lasso_encloses(app: App) -> None:
@@ -127,6 +131,35 @@ def see_the_label_in_search(app: App) -> None:
     expect(app.search.hits).to_contain_text("Baking")
     app.reload()
     expect(app.search.hits).to_contain_text("Baking")
+
+
+def turn_the_map(app: App) -> None:
+    """The map in three dimensions."""
+    scene, page = app.map.scene, app.page
+    app.map.open()
+    app.map.expect_drawn()
+    page.locator("#map-settings .label-wrap").click()
+    page.get_by_label("3-D").check()
+    expect(scene.drawing).to_have_attribute("data-drawn", re.compile("-3$"))
+    app.settle()
+    scene.plot.scroll_into_view_if_needed()
+    before = scene.spot(0)
+    scene.drag((30, 60), (200, 90))
+    after = scene.spot(0)
+    assert abs(after[0] - before[0]) + abs(after[1] - before[1]) > 5
+    scene.click_point(0)
+    scene.expect_neighbours()
+
+
+def open_the_exported_file(app: App, path: Path) -> None:
+    with app.opened_alone(app.page.locator("#map-html"), path) as alone:
+        scene = Scene(alone, alone.locator("#map"))
+        expect(scene.drawing).to_be_visible()
+        scene.colour_by("topic")
+        scene.legend.get_by_role("button", name="bread").click()
+        scene.expect_list("bread · 16", 16)
+        scene.click_point(0)
+        scene.expect_neighbours()
 
 
 def test_clusters_are_named_and_texts_go_to_other_tabs(app: App) -> None:

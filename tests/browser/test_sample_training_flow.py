@@ -29,7 +29,7 @@ def pin_texts(app: App) -> None:
     form.choose_sample(SAMPLE)
     form.judge_by_one_part()
     form.at("#tune-pinned > button").click()
-    form.set("epochs", "1")
+    form.set("epochs", "0.5")
     form.set("pin-1a", "it got eaten by the machine")
     form.start()
     expect(app.toast.filter(has_text="tracked pair 1")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Search: a first click everywhere, then filters, marked words, two models, long searches, and a corpus in another language."""
+"""Search: filters, marked words, two models, long searches, and a corpus in another language."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from waiting import wait_until
 from .data import corpus_csv, csv_text
 from .pages import App
 from .serve import BEGUN, HOLD
-from .tiny import MODEL_NAME
 
 MODEL, READER = "all-MiniLM-L6-v2", "universal-sentence-encoder"
 CHINESE = ["我的银行卡被机器吞了", "怎么申请退款", "今天天气很好", "我忘记了密码", "如何修改预订", "手机无法开机"]
@@ -23,33 +22,6 @@ _WATCH = """() => {
   new MutationObserver((changes) => changes.forEach((change) => { look(change.target); change.addedNodes.forEach(look); }))
     .observe(document.body, { childList: true, subtree: true, characterData: true });
 }"""
-
-
-def test_every_tab_does_something_on_the_first_click(app: App) -> None:
-    page = app.page
-    app.similarity.compare()
-    assert -1 <= float(app.similarity.score.inner_text()) <= 1
-    app.search.open()
-    app.ask(page.locator("#search-go"))
-    expect(app.search.rows).to_have_count(10)
-    app.fine_tune.open()
-    app.fine_tune.choose_sample("Triplets")
-    expect(page.locator("#tune-findings .sb-verdict")).to_contain_text("Triplets")
-    app.evaluate.open()
-    app.evaluate.choose_models(MODEL_NAME)  # the form of an earlier flow may have come back: visitors of one machine are one
-    app.ask(page.locator("#evaluate-go"))
-    scores, answers = page.locator("#evaluate-scores tbody tr"), page.locator("#evaluate-questions .sb-answers button:visible")
-    expect(scores.or_(answers).first).to_be_visible()
-    if answers.count():  # the random model gives no evidence of what the scores mean
-        answers.first.click()
-    expect(scores.filter(has_text=MODEL_NAME)).to_have_count(1)
-    app.models.open()
-    app.ask(page.locator("#models-cards .sb-card").first)
-    expect(page.locator("#models-facts dl")).to_be_visible()
-    app.map.open()
-    app.ask(page.locator("#map-draw"))
-    expect(page.locator("#map-view [data-drawn]")).to_be_visible()
-    expect(page.locator("#map-view .sb-legend li").first).to_be_visible()
 
 
 def test_a_corpus_is_searched_narrowed_and_compared(app: App, tmp_path: Path) -> None:

@@ -190,21 +190,9 @@ def save_what_is_filtered(app: App, path: Path) -> None:
     assert content.startswith(b"\xef\xbb\xbf") and name == f"table map - {len(expected)} of {len(ROWS)} texts.csv"
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
     assert [row["message"] for row in rows] == expected["message"].tolist()
-    _, content = app.download(page.locator("#map-xlsx"))
-    sheets = pd.read_excel(io.BytesIO(content), sheet_name=None, header=None)
-    book = pd.read_excel(io.BytesIO(content), keep_default_na=False)
-    assert {"price", "sent", "team", "tags", "urgent"} <= set(book.columns)
-    assert book["message"].tolist() == expected["message"].tolist() and book["price"].tolist() == expected["price"].tolist()
-    note = sheets["Notes"].iloc[0, 0]
-    assert (
-        note.startswith(f"{len(expected)} of {len(ROWS)} texts") and "price: 20 to 60" in note and "sent: 2024-03-01 to 2024-08-31" in note
-    )
     _, content = app.download(page.locator("#map-report-xlsx"))
     report = pd.read_excel(io.BytesIO(content), sheet_name=None)
-    assert report["Topics"]["Texts"].sum() == len(expected)
-    assert "price: 20 to 60" in report["Notes"].to_string()
-    name, picture = app.download(page.locator("#map-png"))
-    assert name.endswith(".png") and picture[:4] == b"\x89PNG"
+    assert report["Topics"]["Texts"].sum() == len(expected) and "price: 20 to 60" in report["Notes"].to_string()
     with app.opened_alone(page.locator("#map-html"), path) as alone:
         assert alone.evaluate("JSON.parse(document.getElementById('data').textContent).texts") == expected["message"].tolist()
         expect(alone.locator("h1")).to_contain_text(f"{len(expected)} of {len(ROWS)} texts")

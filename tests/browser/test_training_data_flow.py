@@ -33,7 +33,6 @@ def test_a_file_of_examples_is_fixed_converted_and_asked_about(app: App) -> None
     undo(app)
     change_the_scale(app)
     answer_a_question(app)
-    train_on_the_answer(app)
 
 
 def fix_convert_and_download(app: App) -> None:
@@ -99,9 +98,3 @@ def answer_a_question(app: App) -> None:
     questions.get_by_role("button", name="the other way round").click()
     expect(questions.locator(".sb-question")).to_be_hidden()
     expect(form.command).to_contain_text("--order")
-
-
-def train_on_the_answer(app: App) -> None:
-    """The labels stand there by chance, so that the run may find that they say the opposite of the model, and ask in its turn."""
-    app.fine_tune.start()
-    expect(app.page.locator("#tune-run .sb-finished, #tune-run .sb-asks")).to_be_visible()

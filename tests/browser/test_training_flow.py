@@ -18,7 +18,6 @@ def test_pairs_become_a_model_that_is_used_evaluated_and_downloaded(app: App) ->
     train(app)
     push_without_signing_in(app)
     use_it_in_every_tab_and_after_a_reload(app, untuned)
-    evaluate(app, TUNED)
     download(app)
 
 
@@ -81,11 +80,11 @@ def use_it_in_every_tab_and_after_a_reload(app: App, untuned: str) -> None:
     expect(app.fine_tune.at("#tune-run .sb-scores")).to_be_visible()
 
 
-def evaluate(app: App, name: str) -> None:
+def evaluate(app: App) -> None:
     app.evaluate.open()
-    app.evaluate.choose_models(DEFAULT, name)
+    app.evaluate.choose_models(DEFAULT, CROSS)
     app.evaluate.upload("held out.csv", scored_pairs_csv())
-    app.evaluate.evaluate(DEFAULT, name)
+    app.evaluate.evaluate(DEFAULT, CROSS)
 
 
 def download(app: App) -> None:
@@ -94,13 +93,16 @@ def download(app: App) -> None:
     expect(app.models.at("#models-run .sb-scores")).to_be_visible()
     name, content = app.download(app.models.at("#models-zip"))
     assert name == f"{TUNED}.zip" and content.startswith(b"PK")
+    app.page.click("#models-changes")
+    expect(app.page.get_by_role("tab", name="Compare models")).to_have_attribute("aria-selected", "true")
+    app.evaluate.changes.expect_drawn(share=1)
 
 
 def test_pairs_become_a_cross_encoder_that_reranks_and_is_evaluated(app: App) -> None:
     choose_the_architecture(app)
     train_the_cross_encoder(app)
     rerank(app)
-    evaluate(app, CROSS)
+    evaluate(app)
 
 
 def choose_the_architecture(app: App) -> None:

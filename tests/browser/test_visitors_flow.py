@@ -11,14 +11,9 @@ from .data import corpus_csv, csv_text
 from .pages import App
 
 HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    "${alert(1)}",
-    "`${alert(1)}`",
-    "=cmd|' /C calc'!A1",
-    "../../etc/passwd",
-    "{{constructor}}",
+    "<img src=x onerror=alert(1)>", "${alert(1)}", "`${alert(1)}`", "=cmd|' /C calc'!A1", "../../etc/passwd", "{{constructor}}",
     "</script><script>alert(1)</script>",
-]
+]  # fmt: skip
 NAME = "<img src=x onerror=alert(1)> ${alert(1)}.csv"
 
 
