@@ -157,16 +157,11 @@ def test_mcp_clients_find_every_verb_and_call_it_with_data_of_their_own(url: str
     path = tmp_path / "texts.csv"
     path.write_text(texts, encoding="utf-8")
     calls: list[tuple[str, dict[str, Any]]] = [
-        ("similarity", {"a": "cat dog", "b": "cat dog"}),
-        ("search", {"file": texts, "query": "cat"}),
-        ("search", {"file": encoded, "query": "cat"}),
-        ("search", {"file": str(path), "query": "cat"}),
-        ("mine", {"file": "\n".join(sentences(20))}),
-        ("map", {"file": texts}),
-        ("check", {"file": pairs}),
-        ("evaluate", {"file": pairs}),
+        ("similarity", {"a": "cat dog", "b": "cat dog"}), ("search", {"file": texts, "query": "cat"}),
+        ("search", {"file": encoded, "query": "cat"}), ("search", {"file": str(path), "query": "cat"}),
+        ("mine", {"file": "\n".join(sentences(20))}), ("map", {"file": texts}), ("check", {"file": pairs}), ("evaluate", {"file": pairs}),
         ("train", {"file": pairs, "loss": "cosine", "settings": settings}),
-    ]
+    ]  # fmt: skip
     told, answers = awaited(by_mcp(url, calls))
     assert set(told) >= set(ANSWERS)
     for name in ("search", "train", "evaluate"):

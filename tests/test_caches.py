@@ -55,7 +55,7 @@ def test_a_value_is_made_once_at_once_and_the_least_used_goes() -> None:
     assert made == ["a", "b", "c", "b"]
 
 
-def test_bytes_decide_what_stays_and_what_was_made_last_always_does() -> None:
+def test_bytes_decide_what_stays_and_failures_leave_nothing() -> None:
     cache: LruCache[bytes] = LruCache(100, len)
     for name in range(5):
         cache.get(name, lambda: bytes(30))
@@ -64,9 +64,6 @@ def test_bytes_decide_what_stays_and_what_was_made_last_always_does() -> None:
     assert (len(cache), cache.bytes) == (1, 1000)
     cache.get("small", lambda: bytes(10))
     assert (len(cache), cache.bytes) == (1, 10)
-
-
-def test_what_failed_is_made_again_and_leaves_nothing_behind() -> None:
     cache: LruCache[str] = LruCache(10, len)
 
     def fail() -> str:

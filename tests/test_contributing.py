@@ -90,12 +90,8 @@ def use_examples(package: Path, home: Path, model: Path, pairs: Path) -> None:
         encoder.save(home / "again")
         again = load_folder(home / "again")
         told["module"] = [
-            again.dim,
-            list(again.encode(["cat dog"]).shape),
-            read_model_info(home / "again").dim,
-            again.portable,
-            repr(again.layers),
-        ]
+            again.dim, list(again.encode(["cat dog"]).shape), read_model_info(home / "again").dim, again.portable, repr(again.layers),
+        ]  # fmt: skip
         told["same"] = bool((again.encode(["cat dog", "moon"]) == encoder.encode(["cat dog", "moon"])).all())
         other = TrainRequest(pairs, model=str(home / "again"), overrides=quick | {"loss": "cosine"})
         tuned = studio.fine_tune.train(other).model_path

@@ -131,12 +131,9 @@ def test_memory_that_is_free_is_what_the_limits_of_the_process_leave(kind: int) 
 
 GROUPS = {
     "version 2": {
-        "proc/self/cgroup": "0::/user/job\n",
-        "sys/fs/cgroup/user/job/memory.max": "max\n",
-        "sys/fs/cgroup/user/job/memory.current": "900000000\n",
-        "sys/fs/cgroup/user/memory.max": "3000000000\n",
-        "sys/fs/cgroup/user/memory.current": "1900000000\n",
-        "sys/fs/cgroup/user/memory.stat": "anon 5\ninactive_file 100000000\n",
+        "proc/self/cgroup": "0::/user/job\n", "sys/fs/cgroup/user/job/memory.max": "max\n",
+        "sys/fs/cgroup/user/job/memory.current": "900000000\n", "sys/fs/cgroup/user/memory.max": "3000000000\n",
+        "sys/fs/cgroup/user/memory.current": "1900000000\n", "sys/fs/cgroup/user/memory.stat": "anon 5\ninactive_file 100000000\n",
     },
     "version 2 of a container": {
         "proc/self/cgroup": "0::/kubepods/of-the-host\n",
@@ -151,7 +148,7 @@ GROUPS = {
         "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
         "sys/fs/cgroup/memory/memory.usage_in_bytes": "22077018112\n",
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("version", GROUPS)
@@ -208,18 +205,13 @@ def no_database(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("work", "words"),
     [
-        (unanswered, "the network failed: timed out"),
-        (unopened, "the network failed"),
-        (cut_gzip, "a file is damaged: Compressed file ended"),
-        (lambda _: zlib.decompress(b"abcdef"), "a file is damaged"),
-        (lambda _: lzma.decompress(b"abcdef"), "a file is damaged"),
-        (lambda _: bz2.decompress(b"abcdef"), "a file is damaged"),
-        (cut_array, "a file is damaged"),
-        (cut_mapped, "a file is damaged"),
-        (full_database, "the disk is full"),
+        (unanswered, "the network failed: timed out"), (unopened, "the network failed"),
+        (cut_gzip, "a file is damaged: Compressed file ended"), (lambda _: zlib.decompress(b"abcdef"), "a file is damaged"),
+        (lambda _: lzma.decompress(b"abcdef"), "a file is damaged"), (lambda _: bz2.decompress(b"abcdef"), "a file is damaged"),
+        (cut_array, "a file is damaged"), (cut_mapped, "a file is damaged"), (full_database, "the disk is full"),
         (no_database, "a file is damaged"),
     ],
-)
+)  # fmt: skip
 def test_what_libraries_raise_is_no_bug(work: Callable[[Path], None], words: str, tmp_path: Path) -> None:
     with pytest.raises(Exception) as caught:
         work(tmp_path)

@@ -104,29 +104,22 @@ MESSAGE = _("row {row}: {problem}", row=3, problem=PROBLEM)
 @pytest.mark.parametrize(
     ("message", "english", "other"),
     [
-        (MESSAGE, "row 3: too long", 'zu "lang"\n @ 3'),
-        (_("no {thing} is known", thing="such"), "no such is known", "no such is known"),
+        (MESSAGE, "row 3: too long", 'zu "lang"\n @ 3'), (_("no {thing} is known", thing="such"), "no such is known", "no such is known"),
         (_("{model} is read from {file}", model="Search", file="Search"), "Search is read from Search", "找: Search"),
-        (ngettext("{n} text", "{n} texts", 1), "1 text", "1 A"),
-        (ngettext("{n} text", "{n} texts", 1002), "1,002 texts", "1,002 B"),
+        (ngettext("{n} text", "{n} texts", 1), "1 text", "1 A"), (ngettext("{n} text", "{n} texts", 1002), "1,002 texts", "1,002 B"),
         (ngettext("{n} text", "{n} texts", 6, n="six"), "six texts", "six C"),
         (join(", ", [_("Search"), "Search me"]), "Search, Search me", "找、Search me"),
         (join(" ", [to_sentence(_("the disk is full")), "So."]), "The disk is full. So.", "满。So."),
         ("x " + MESSAGE + " y", "x row 3: too long y", 'x zu "lang"\n @ 3 y'),
-        (to_sentence(_("the disk is full")), "The disk is full.", "满。"),
-        (to_sentence("why?"), "Why?", "Why?"),
-        (capitalize(MESSAGE), "Row 3: too long", 'Zu "lang"\n @ 3'),
-        (capitalize("a"), "A", "A"),
-        (_("but {it}", it=uncapitalize(_("The disk is full"))), "but the disk is full", "but 满"),
-        ("Search", "Search", "找"),
-        ("The disk is full.", "The disk is full.", "满。"),
-        ("unsure", "unsure", "unsure"),
+        (to_sentence(_("the disk is full")), "The disk is full.", "满。"), (to_sentence("why?"), "Why?", "Why?"),
+        (capitalize(MESSAGE), "Row 3: too long", 'Zu "lang"\n @ 3'), (capitalize("a"), "A", "A"),
+        (_("but {it}", it=uncapitalize(_("The disk is full"))), "but the disk is full", "but 满"), ("Search", "Search", "找"),
+        ("The disk is full.", "The disk is full.", "满。"), ("unsure", "unsure", "unsure"),
         ("untranslated", "untranslated", "untranslated"),
-        ("obsolete", "obsolete", "obsolete"),
-        (_("{unknown} and {row}", row="{row}"), "{unknown} and {row}", "{unknown} and {row}"),
+        ("obsolete", "obsolete", "obsolete"), (_("{unknown} and {row}", row="{row}"), "{unknown} and {row}", "{unknown} and {row}"),
         ("", "", ""),
     ],
-)
+)  # fmt: skip
 def test_messages_are_english_and_are_translated(message: str, english: str, other: str) -> None:
     assert message == english and translate(message, "en") == english and translate(message, "nowhere") == english
     assert translate(message, "xx") == other
@@ -166,10 +159,6 @@ def test_events_and_runs_keep_their_messages_on_disk(tmp_path: Path) -> None:
     assert type(again.to_json()["message"]) in (str, Message) and json.dumps(again.to_json())
 
 
-def test_records_of_earlier_versions_show_the_english_text() -> None:
-    assert from_record(None, "as it was") == from_record({"template": 3}, "as it was") == "as it was"
-
-
 @dataclass(frozen=True)
 class View:
     title: str
@@ -203,18 +192,13 @@ def test_a_name_at_the_start_of_a_sentence_stays_as_it_is(message: Message) -> N
     assert uncapitalize(_("{name} is read", name="STSb")).startswith("STSb")  # type: ignore[arg-type]
 
 
-def test_other_starts_of_sentences_are_capitalized() -> None:
+def test_sentences_nested_values_old_records_and_the_language_of_a_catalog(catalog: Catalog) -> None:
+    assert from_record(None, "as it was") == from_record({"template": 3}, "as it was") == "as it was"
+    assert _("{a}", a=MESSAGE).map_values(str.upper) == "row 3: too long"
+    assert _("{a}", a=_("row {row}: {problem}", row="x", problem="y")).map_values(str.upper) == "row X: Y"
     assert to_sentence(_("{message} ({rows})", message=_("it is empty"), rows="row 3")) == "It is empty (row 3)."
     assert to_sentence(join("; ", ["it is empty", "mine.csv"])) == "It is empty; mine.csv."
     assert to_sentence(StudioError("there is no text", "add rows").message) == "There is no text."
-
-
-def test_values_are_changed_in_nested_messages() -> None:
-    assert _("{a}", a=MESSAGE).map_values(str.upper) == "row 3: too long"
-    assert _("{a}", a=_("row {row}: {problem}", row="x", problem="y")).map_values(str.upper) == "row X: Y"
-
-
-def test_a_catalog_describes_its_language(catalog: Catalog) -> None:
     assert (catalog.name, catalog.tag, i18n.languages()) == ("Exish", "xx-YY", ["xx"])
 
 

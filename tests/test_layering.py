@@ -19,32 +19,15 @@ LEVEL = {
     "services": 8, "ui": 9, "cli": 10, "__main__": 11,
 }  # fmt: skip
 ALLOWED = {
-    ("settings", "registry"),
-    ("data", "datasets"),
-    ("datasets", "data"),
-    ("errors", "i18n"),
-    ("errors", "memory"),
-    ("caches", "progress"),
+    ("settings", "registry"), ("data", "datasets"), ("datasets", "data"), ("errors", "i18n"), ("errors", "memory"), ("caches", "progress"),
     ("training", "evaluation"),
-}
+}  # fmt: skip
 ONLY_IN = {"gradio": ("ui",), "typer": ("cli", "__main__"), "plotly": ("ui",)}
 TYPES_ONLY = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
 NEVER = {"sentence_transformers", "pickle", "joblib"}
 HEAVY = {
-    "umap",
-    "faiss",
-    "peft",
-    "gradio",
-    "sklearn",
-    "transformers",
-    "accelerate",
-    "pandas",
-    "pyarrow",
-    "plotly",
-    "bm25s",
-    "gensim",
-    "ray",
-}
+    "umap", "faiss", "peft", "gradio", "sklearn", "transformers", "accelerate", "pandas", "pyarrow", "plotly", "bm25s", "gensim", "ray",
+}  # fmt: skip
 
 
 def _room(path: Path) -> str:

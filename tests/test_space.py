@@ -45,20 +45,11 @@ def test_it_runs_as_an_unprivileged_user_on_a_checkout_that_nobody_may_write(tmp
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environ = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(home),
-        "SYSTEM": "spaces",
-        "SPACE_ID": "somebody/studio",
-        "SPACE_HOST": "somebody-studio.hf.space",
-        "OAUTH_CLIENT_ID": "id",
-        "OAUTH_CLIENT_SECRET": "secret",
-        "OAUTH_SCOPES": "openid profile contribute-repos",
-        "OPENID_PROVIDER_URL": "http://127.0.0.1:9",
-        "SBERT_STUDIO_PORT": str(port),
-        "HF_HUB_OFFLINE": "1",
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+        "PATH": os.environ["PATH"], "HOME": str(home), "SYSTEM": "spaces", "SPACE_ID": "somebody/studio",
+        "SPACE_HOST": "somebody-studio.hf.space", "OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": "secret",
+        "OAUTH_SCOPES": "openid profile contribute-repos", "OPENID_PROVIDER_URL": "http://127.0.0.1:9", "SBERT_STUDIO_PORT": str(port),
+        "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
     log = home / "log"
     with log.open("w") as out:
         process = subprocess.Popen(

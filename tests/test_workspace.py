@@ -73,46 +73,37 @@ def test_an_old_folder_stays_where_the_new_one_cannot_take_its_place(tmp_path: P
 @pytest.mark.parametrize(
     ("given", "made"),
     [
-        ("a/b.csv", "b.csv"),
-        ("x" * 200 + ".csv", "x" * 116 + ".csv"),
-        ("x" * 200, "x" * 120),
-        ("..", "file"),
+        ("a/b.csv", "b.csv"), ("x" * 200 + ".csv", "x" * 116 + ".csv"), ("x" * 200, "x" * 120), ("..", "file"),
         ("x" * 119 + ". y", "x" * 117 + ". y"),
     ],
-)
+)  # fmt: skip
 def test_a_file_name_that_is_too_long_keeps_its_ending(given: str, made: str) -> None:
     assert file_name(given) == made and file_name(made) == made
 
 
 @pytest.mark.parametrize(
-    ("command", "found"),
+    ("command", "given", "found"),
     [
-        ("app", {"OMP_WAIT_POLICY": "PASSIVE"}),
-        ("", {"OMP_WAIT_POLICY": "PASSIVE"}),
-        ("train", {"GOMP_SPINCOUNT": "3000"}),
+        ("app", {}, {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ("", {}, {"OMP_WAIT_POLICY": "PASSIVE"}),
+        ("train", {}, {"GOMP_SPINCOUNT": "3000"}),
+        ("app", {"OMP_WAIT_POLICY": "ACTIVE"}, {"OMP_WAIT_POLICY": "ACTIVE"}),  # what the owner of the machine chose stays
     ],
 )
-def test_threads_sleep_but_for_a_training_of_its_own(command: str, found: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", {})
+def test_threads_sleep_but_for_a_training_of_its_own(
+    command: str, given: dict[str, str], found: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(given))
     configure_thread_waiting(command)
     assert os.environ == found
 
 
-def test_what_the_owner_of_the_machine_chose_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "environ", {"OMP_WAIT_POLICY": "ACTIVE"})
-    configure_thread_waiting("app")
-    assert os.environ == {"OMP_WAIT_POLICY": "ACTIVE"}
-
-
-@pytest.mark.parametrize(("given", "seconds"), [("", 1.0), ("0.25", 0.25), ("3600", 3600.0)])
-def test_an_open_page_asks_as_often_as_it_is_told(given: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
-    assert Settings.from_env().poll_seconds == seconds
-
-
-@pytest.mark.parametrize("given", ["0", "-1", "inf", "nan", "often", "86400"])
-def test_a_page_that_would_ask_without_pause_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_polling_interval_is_read_and_an_extreme_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Browsers fire a timer of more than 2^31 ms at once, and the page waits up to thirty times as long."""
-    monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
-    with pytest.raises(StudioError, match="POLL_SECONDS"):
-        Settings.from_env()
+    for given, seconds in (("", 1.0), ("0.25", 0.25), ("3600", 3600.0)):
+        monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
+        assert Settings.from_env().poll_seconds == seconds
+    for given in ("0", "-1", "inf", "nan", "often", "86400"):
+        monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
+        with pytest.raises(StudioError, match="POLL_SECONDS"):
+            Settings.from_env()

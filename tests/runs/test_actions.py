@@ -39,13 +39,10 @@ def test_each_state_offers_its_actions(status: str, tmp_path: Path) -> None:
     assert set(with_model) <= set(ACTIONS)
 
 
-def test_a_stop_is_offered_once_and_a_damaged_model_is_not_used(tmp_path: Path) -> None:
+def test_stopping_damaged_and_pair_models_offer_fewer_actions(tmp_path: Path) -> None:
     assert available_actions(run_with("running"), is_stopping=True) == ()
     assert available_actions(run_with("finished", tmp_path), is_damaged=True) == ALL_ENDED
     assert available_actions(run_with("finished", tmp_path / "gone")) == ALL_ENDED
-
-
-def test_models_that_score_pairs_are_downloaded_but_not_used_for_texts(tmp_path: Path) -> None:
     for architecture in ("cross", "poly"):
         assert available_actions(run_with("finished", tmp_path, spec={"architecture": architecture})) == ("download", *ALL_ENDED)
 

@@ -134,11 +134,6 @@ def test_a_run_judged_in_folds_brings_no_rows_to_verify_and_says_why(studio: Stu
     assert json.loads(files["pairs/data.json"])["accounts"]["data"]["in_turn"] is True
 
 
-def test_the_same_run_gives_the_same_zip(studio: Studio, trained: Run, tmp_path: Path) -> None:
-    first, second = (studio.fine_tune.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
-    assert first == second
-
-
 def test_a_lora_run_brings_its_adapter_and_on_the_base_it_is_the_merged_model(studio: Studio, tmp_path: Path, tiny_model: Path) -> None:
     import torch
     from peft import PeftModel
@@ -233,14 +228,13 @@ class MixedExport(Export):
         yield from (("spec.json", folder / "spec.json"), ("notes.txt", "naïve"), ("vectors.bin", b"\x00\xff"))
 
 
-def test_an_export_consists_of_files_texts_and_bytes(studio: Studio, trained: Run, tmp_path: Path) -> None:
+def test_exports_are_reproducible_and_consist_of_parts(studio: Studio, trained: Run, tmp_path: Path) -> None:
+    first, second = (studio.fine_tune.export(trained.id, tmp_path / name).path.read_bytes() for name in ("a.zip", "b.zip"))
+    assert first == second
     folder = studio.workspace.home / "runs" / trained.id
     write_zip(MixedExport(), trained, folder, tmp_path / "mixed.zip")
     expected = {"spec.json": (folder / "spec.json").read_bytes(), "notes.txt": "naïve".encode(), "vectors.bin": b"\x00\xff"}
     assert _members(tmp_path / "mixed.zip") == {f"my-model/{name}": content for name, content in expected.items()}
-
-
-def test_a_part_of_a_run_is_packed_alone(studio: Studio, trained: Run, tmp_path: Path) -> None:
     everything, model = (studio.fine_tune.export(trained.id, tmp_path / f"{kind}.zip", kind) for kind in ("all", "model"))
     names = _members(model.path)
     assert names and all(name.startswith("my-model/model/") for name in names)

@@ -173,15 +173,10 @@ def test_retrieval_with_a_poly_encoder_ranks_all_candidates(poly: Trained, tmp_p
 @pytest.mark.parametrize(
     ("architecture", "write", "more"),
     [
-        ("cross", None, {}),
-        ("cross", write_classes, {}),
-        ("cross", None, {"method": "lora", "lora_r": 2}),
-        ("poly", None, {}),
-        ("poly", write_positives, {}),
-        ("poly", None, {"method": "lora", "lora_r": 2}),
-        ("poly", None, {"projection": 8}),
+        ("cross", None, {}), ("cross", write_classes, {}), ("cross", None, {"method": "lora", "lora_r": 2}), ("poly", None, {}),
+        ("poly", write_positives, {}), ("poly", None, {"method": "lora", "lora_r": 2}), ("poly", None, {"projection": 8}),
     ],
-)
+)  # fmt: skip
 def test_the_exported_script_recomputes_the_score(
     request: pytest.FixtureRequest,
     tmp_path: Path,

@@ -115,14 +115,6 @@ def test_a_plain_table_of_argument_facets_is_judged_by_its_topics(home: Path, tm
     assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
 
 
-def test_a_missing_half_of_a_set_is_refused_by_name(home: Path, tmp_path: Path, tiny_model: Path) -> None:
-    folder = tmp_path / "MR"
-    folder.mkdir()
-    (folder / "rt-polarity.neg").write_text("a dull film\n", encoding="utf-8")
-    with studio_at(home, tiny_model) as studio, pytest.raises(StudioError, match=r"rt-polarity\.pos is missing"):
-        studio.evaluation.evaluate_models(data=[tmp_path], suite="MR")
-
-
 @pytest.mark.slow
 def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     folder = tmp_path / "downstream/MR"

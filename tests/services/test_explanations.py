@@ -33,20 +33,10 @@ def test_the_words_of_a_transformer_add_up_to_its_cosine(studio: Studio) -> None
     assert found.match[2] == pytest.approx(studio.similarity.align_words(b, a, model).match[2])
 
 
-def test_chinese_words_stand_where_they_are_read(studio: Studio) -> None:
+def test_chinese_words_are_aligned_and_too_many_are_refused(studio: Studio) -> None:
     text = "我的卡 lost"
     states = token_states(studio.catalog.load("all-MiniLM-L6-v2"), text)
     assert states is not None and [text[start:end] for start, end in states.words] == ["我", "的", "卡", "lost"]
-
-
-def test_a_family_without_vectors_of_words_says_so(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = studio.catalog.load(studio.settings.default_model)
-    monkeypatch.setattr(encoder.tokens, "_fast", None)
-    with pytest.raises(StudioError, match="no word vectors"):
-        studio.similarity.align_words("cat dog", "moon", None)
-
-
-def test_too_many_words_are_refused(studio: Studio) -> None:
     with pytest.raises(StudioError, match="more than 160 words"):
         studio.similarity.align_words("cat " * 300, "moon", "all-MiniLM-L6-v2")
 

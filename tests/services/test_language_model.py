@@ -91,20 +91,14 @@ def test_temporary_failures_are_retried(failure: Reply, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        (Reply(body=b"<html>"), "not a chat completion"),
-        (Reply(body=b'{"choices": []}'), "not a chat completion"),
-        (Reply(body=b"[" * 100_000), "not a chat completion"),
-        (Reply(body=b'{"choices": [{"message": "x"}]}'), "not a chat completion"),
-        (Reply(body=b"x" * (2 << 20)), "too long"),
-        (Reply(None), "empty"),
-        (Reply(refusal="I will not."), "declined"),
-        (Reply("half", finish_reason="content_filter"), "declined"),
-        (Reply(status=400), "HTTP status 400"),
-        (Reply(status=429, headers={"Retry-After": "3600"}), "HTTP status 429"),
-        (Reply(status=500), "HTTP status 500"),
+        (Reply(body=b"<html>"), "not a chat completion"), (Reply(body=b'{"choices": []}'), "not a chat completion"),
+        (Reply(body=b"[" * 100_000), "not a chat completion"), (Reply(body=b'{"choices": [{"message": "x"}]}'), "not a chat completion"),
+        (Reply(body=b"x" * (2 << 20)), "too long"), (Reply(None), "empty"), (Reply(refusal="I will not."), "declined"),
+        (Reply("half", finish_reason="content_filter"), "declined"), (Reply(status=400), "HTTP status 400"),
+        (Reply(status=429, headers={"Retry-After": "3600"}), "HTTP status 429"), (Reply(status=500), "HTTP status 500"),
         (Reply("slow", seconds=0.2, pieces=60), "no answer within 0.5 s"),
     ],
-)
+)  # fmt: skip
 def test_other_failures_have_a_reason(reply: Reply, reason: str, tmp_path: Path) -> None:
     with replies(reply) as server:
         (found,) = ask(model_at(server, tmp_path, seconds=0.5), "one")
@@ -146,17 +140,10 @@ def test_waiting_for_answers_can_be_cancelled(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "",
-        "localhost:11434",
-        "ftp://h/v1",
-        "file:///etc/passwd",
-        "http://",
-        "http://user:pw@h/v1",
-        "http://h/v1?a=1",
-        "http://h/ v1",
+        "", "localhost:11434", "ftp://h/v1", "file:///etc/passwd", "http://", "http://user:pw@h/v1", "http://h/v1?a=1", "http://h/ v1",
         "http://h:x/",
     ],
-)
+)  # fmt: skip
 def test_only_web_addresses_are_endpoints(url: str) -> None:
     with pytest.raises(StudioError, match="base URL"):
         Endpoint.parse(url, "tiny")

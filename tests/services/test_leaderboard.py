@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from tiny_studio import studio_at, write_pairs
+from tiny_studio import write_pairs
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.samples import list_samples
@@ -35,12 +34,6 @@ def replace(entry: LeaderboardEntry, **changes: object) -> LeaderboardEntry:
 @pytest.fixture
 def tiny(tiny_model: Path) -> str:
     return str(tiny_model)
-
-
-@pytest.fixture
-def studio(tmp_path: Path, tiny: str) -> Iterator[Studio]:
-    with studio_at(tmp_path / "home", tiny) as found:
-        yield found
 
 
 def test_the_name_of_a_file_that_is_not_utf8_is_stored_with_a_question_mark(studio: Studio, tiny: str, tmp_path: Path) -> None:
@@ -139,14 +132,11 @@ def test_a_file_that_cannot_be_written_stops_no_evaluation(
     assert report.rows == 60 and any("not on the leaderboard" in note for note in report.notes)
 
 
-def test_sets_of_one_name_with_other_rows_are_told_apart(tmp_path: Path) -> None:
+def test_files_tell_sets_apart_and_have_no_formulas_or_markup(tmp_path: Path) -> None:
     alike = [ENTRY, replace(ENTRY, digest="e" * 32), replace(ENTRY, data="other.csv")]
     assert list(dataset_names(alike).values()) == ["pairs.csv · rows dddd", "pairs.csv · rows eeee", "other.csv"]
     text = write_leaderboard(tmp_path / "best.md", alike).read_text(encoding="utf-8")
     assert "pairs.csv · rows dddd" in text and "pairs.csv · rows eeee" in text and "| other.csv |" in text
-
-
-def test_files_hold_data_and_never_formulas_or_markup(tmp_path: Path) -> None:
     evil = replace(
         ENTRY, model="=HYPERLINK(1)", title="=1+1|<b>x</b>", data="[a](http://x) `y` **z**\n# t", low=None, high=None, rate=0.0, dim=0
     )

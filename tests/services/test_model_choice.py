@@ -103,14 +103,9 @@ def test_commands_without_a_model_choose_by_the_language_and_say_so(
 ) -> None:
     line = f"the texts are mostly Chinese: using {other}; use --model {tiny_model} for the English model"
     commands: list[list[object]] = [
-        ["similarity", *CHINESE[:2]],
-        ["similarity", "--pairs", pairs],
-        ["search", corpus, "银行卡"],
-        ["mine", corpus],
-        ["map", corpus, "--out", tmp_path / "map.html"],
-        ["encode", corpus, "--out", tmp_path / "x.npy"],
-        ["check", pairs],
-    ]
+        ["similarity", *CHINESE[:2]], ["similarity", "--pairs", pairs], ["search", corpus, "银行卡"], ["mine", corpus],
+        ["map", corpus, "--out", tmp_path / "map.html"], ["encode", corpus, "--out", tmp_path / "x.npy"], ["check", pairs],
+    ]  # fmt: skip
     for command in commands:
         found, err = called(*command)
         assert found["model"] == other and line in err, command

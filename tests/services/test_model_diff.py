@@ -13,6 +13,7 @@ from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.errors import StudioError
+from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.models.similarity import unit
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.services.training_history import TrainingHistory
@@ -75,13 +76,6 @@ def test_changes_are_those_of_the_models_vectors(studio: Studio, run: str, corpu
     assert told["texts"] == 60 and told["categories"]["column"] == "topic" and len(told["queries"]) == 2
 
 
-def test_where_nothing_is_asked_the_texts_that_moved_most_are_the_queries(studio: Studio, run: str, corpus: Corpus) -> None:
-    found = studio.model_diff.compare(corpus, str(studio.settings.default_model), run)
-    assert [query.row is not None and found.moved[query.row] for query in found.queries] == sorted(found.moved.tolist(), reverse=True)[:3]
-    assert all(query.row not in {row for row, _ in (*query.before, *query.after)} for query in found.queries)
-    assert found.categories is None
-
-
 def test_where_hardly_any_text_is_new_all_are_judged_and_that_is_told(studio: Studio, run: str, corpus: Corpus) -> None:
     few = corpus.subset(range(20), "few", "the rest")
     found = studio.model_diff.compare(few, str(studio.settings.default_model), run, column="topic").categories
@@ -99,13 +93,14 @@ def test_what_cannot_be_compared_is_said(studio: Studio, run: str, corpus: Corpu
         studio.model_diff.compare(replace(corpus), str(studio.settings.default_model), run, column="mood")
 
 
-def test_the_first_map_is_that_of_the_map_tab_and_the_second_grew_out_of_it(
+def test_without_queries_the_most_moved_texts_are_asked_and_the_first_map_is_that_of_the_map_tab(
     studio: Studio, run: str, corpus: Corpus, tmp_path: Path
 ) -> None:
-    from sbert_studio.explore.projection import ProjectionParams
-
+    found = studio.model_diff.compare(corpus, str(studio.settings.default_model), run)
+    assert [query.row is not None and found.moved[query.row] for query in found.queries] == sorted(found.moved.tolist(), reverse=True)[:3]
+    assert all(query.row not in {row for row, _ in (*query.before, *query.after)} for query in found.queries)
+    assert found.categories is None
     base = str(studio.settings.default_model)
-    found = studio.model_diff.compare(corpus, base, run)
     drawn = studio.map.draw(corpus, ProjectionParams(seed=12), model=base)
     np.testing.assert_array_equal(found.points_before, drawn.points)
     alone = studio.map.draw(corpus, ProjectionParams(seed=12), model=run)

@@ -46,12 +46,6 @@ def brief(**values: object) -> dict[str, object]:
     return quick(**{"epochs": 0.2, **values})
 
 
-@pytest.fixture
-def studio(home: Path, tiny_model: Path) -> Iterator[Studio]:
-    with studio_at(home, tiny_model) as made:
-        yield made
-
-
 @dataclass(frozen=True)
 class Planned:
     """A folder with one run of sixty rows, a fifth of them held out, and how it was planned."""

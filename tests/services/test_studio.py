@@ -86,14 +86,11 @@ def test_vectors_that_are_not_finite_are_no_answer(studio: Studio, tiny_model: P
     save_file({**weights, "embeddings.LayerNorm.bias": np.full(32, 3e38, np.float32)}, broken / "model.safetensors")
     pairs, model = write_pairs(tmp_path / "pairs.csv", 5), str(broken)
     asked: list[Callable[[], Any]] = [
-        lambda: studio.similarity.compare("cat dog mat", "red blue", model),
-        lambda: studio.similarity.compare_all(["cat", "dog"], model),
-        lambda: studio.similarity.compare_file(pairs, model),
-        lambda: studio.similarity.encode(["cat"], model),
-        lambda: studio.search.search(corpus, "cat", model=model),
-        lambda: studio.static_embeddings.distill(model, out=tmp_path / "static"),
+        lambda: studio.similarity.compare("cat dog mat", "red blue", model), lambda: studio.similarity.compare_all(["cat", "dog"], model),
+        lambda: studio.similarity.compare_file(pairs, model), lambda: studio.similarity.encode(["cat"], model),
+        lambda: studio.search.search(corpus, "cat", model=model), lambda: studio.static_embeddings.distill(model, out=tmp_path / "static"),
         lambda: studio.search.search(corpus, "cat", mode="lexical", options=SearchOptions(reranker=write_cross(model, tmp_path / "cross"))),
-    ]
+    ]  # fmt: skip
     for ask in asked:
         with pytest.raises(StudioError, match="not finite numbers"):
             ask()
@@ -300,12 +297,9 @@ def test_the_languages_of_a_model_are_those_of_its_card_or_of_its_bundled_base(s
     assert model_languages(studio.catalog, "all-MiniLM-L6-v2") == ("en",)
     assert model_languages(studio.catalog, str(tiny_model)) is None
     cards = {
-        "language: de": ("de",),
-        "language:\n- en\n- zh": ("en", "zh"),
-        'language: ["fr", "IT"]': ("fr", "it"),
-        "language: multilingual": None,
-        'base_model: "sentence-transformers/all-MiniLM-L6-v2"': ("en",),
-    }
+        "language: de": ("de",), "language:\n- en\n- zh": ("en", "zh"), 'language: ["fr", "IT"]': ("fr", "it"),
+        "language: multilingual": None, 'base_model: "sentence-transformers/all-MiniLM-L6-v2"': ("en",),
+    }  # fmt: skip
     for number, (card, languages) in enumerate(cards.items()):
         folder = tmp_path / str(number)
         folder.mkdir()

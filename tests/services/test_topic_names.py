@@ -78,17 +78,12 @@ def test_two_topics_never_get_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "name"),
     [
-        ("  Lost cards. ", "Lost cards"),
-        ("**Lost cards**", "Lost cards"),
-        ("Topic: “Lost cards”", "Lost cards"),
-        ("<think>\nHmm, cards.\n</think>\n\nLost cards", "Lost cards"),
-        ("- Lost cards", "Lost cards"),
+        ("  Lost cards. ", "Lost cards"), ("**Lost cards**", "Lost cards"), ("Topic: “Lost cards”", "Lost cards"),
+        ("<think>\nHmm, cards.\n</think>\n\nLost cards", "Lost cards"), ("- Lost cards", "Lost cards"),
         ("名称：遗失的银行卡。", "遗失的银行卡"),
-        ("24-hour support", "24-hour support"),
-        ("Lost\u202e cards\x07", "Lost cards"),
-        ("<b>Lost</b>", "<b>Lost</b>"),
+        ("24-hour support", "24-hour support"), ("Lost\u202e cards\x07", "Lost cards"), ("<b>Lost</b>", "<b>Lost</b>"),
     ],
-)
+)  # fmt: skip
 def test_the_name_is_what_remains_of_an_answer(answer: str, name: str) -> None:
     assert clean_topic_name(answer) == name
 
@@ -96,15 +91,11 @@ def test_the_name_is_what_remains_of_an_answer(answer: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        ("Sure! Here is a name:\nLost cards", "longer"),
-        ("The texts are all about customers who have lost their bank cards", "longer"),
-        ("x" * 61, "longer"),
-        ("I cannot name this group.", "declined"),
-        ("抱歉，我无法回答。", "declined"),
-        ('""', "empty"),
+        ("Sure! Here is a name:\nLost cards", "longer"), ("The texts are all about customers who have lost their bank cards", "longer"),
+        ("x" * 61, "longer"), ("I cannot name this group.", "declined"), ("抱歉，我无法回答。", "declined"), ('""', "empty"),
         ("<think>only</think>", "empty"),
     ],
-)
+)  # fmt: skip
 def test_other_answers_are_no_names(answer: str, reason: str) -> None:
     with pytest.raises(ModelError, match=reason):
         clean_topic_name(answer)

@@ -75,13 +75,6 @@ def report(view: MapView, corpus: Corpus) -> TopicReport:
     return make_topic_report(view, corpus)
 
 
-def test_topics_come_by_broad_topic_and_outliers_last(report: TopicReport, view: MapView) -> None:
-    assert report.order == (2, 0, 1, -1), "the largest topic of the largest broad topic first"
-    assert [report.broad(topic) for topic in report.order] == ["even", "even", "odd", ""]
-    assert sum(report.size(topic) for topic in report.order) == N and sum(report.shares) == pytest.approx(1)
-    assert report.to_json()["topics"] == view.to_json()["topics"]
-
-
 def test_counts_are_those_of_a_loop(report: TopicReport, view: MapView, corpus: Corpus) -> None:
     (timeline,) = report.timelines
     assert (timeline.column, timeline.period, timeline.blank, timeline.unreadable) == ("sent", "week", 24, 0)
@@ -141,7 +134,11 @@ def test_residuals_are_those_of_the_exact_test() -> None:
     assert np.allclose(exact_residuals(large)[1][even], adjusted[even], atol=0.05)
 
 
-def test_a_column_that_is_left_out_is_named(report: TopicReport) -> None:
+def test_topics_come_by_broad_topic_and_skipped_columns_are_named(report: TopicReport, view: MapView) -> None:
+    assert report.order == (2, 0, 1, -1), "the largest topic of the largest broad topic first"
+    assert [report.broad(topic) for topic in report.order] == ["even", "even", "odd", ""]
+    assert sum(report.size(topic) for topic in report.order) == N and sum(report.shares) == pytest.approx(1)
+    assert report.to_json()["topics"] == view.to_json()["topics"]
     assert [table.column for table in report.categories] == ["channel", "team", "rare"]
     assert any("'name'" in note and "40" in note for note in report.notes) and "Chosen so." in report.notes
 
@@ -175,20 +172,6 @@ def test_a_report_reads_columns_as_the_user_has_set(view: MapView, corpus: Corpu
     assert len(table.categories) == 5
 
 
-def test_the_workbook_has_no_formula_and_all_numbers(report: TopicReport, tmp_path: Path) -> None:
-    book = load_workbook(write_topic_report(report, tmp_path / "report.xlsx"))
-    assert book.sheetnames == ["Topics", "Over time by sent", "By channel", "By team", "By rare", "Notes"]
-    assert all(cell.data_type != "f" for sheet in book for row in sheet.iter_rows() for cell in row)
-    rows = [[cell.value for cell in row] for row in book["Topics"].iter_rows()]
-    assert [row[:3] for row in rows[1:]] == [
-        [report.label(topic), report.broad(topic) or None, report.size(topic)] for topic in report.order
-    ]
-    formula = next(cell for row in book["Topics"].iter_rows() for cell in row if cell.value == FORMULA)
-    assert formula.quotePrefix and not book["Topics"]["A2"].quotePrefix
-    counts = [[cell.value for cell in row[1:4]] for row in book["By channel"].iter_rows(min_row=2, max_row=5)]
-    assert counts == [list(row) for row in report.categories[0].counts]
-
-
 class Elements(HTMLParser):
     """The names, texts and addresses of a page."""
 
@@ -207,7 +190,21 @@ class Elements(HTMLParser):
         self.words.append(data.strip())
 
 
-def test_the_page_escapes_texts_and_loads_nothing(report: TopicReport, tmp_path: Path) -> None:
+def test_files_have_no_formulas_markup_or_requests(report: TopicReport, tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match=r"report\.pdf"):
+        write_topic_report(report, tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())
+    book = load_workbook(write_topic_report(report, tmp_path / "report.xlsx"))
+    assert book.sheetnames == ["Topics", "Over time by sent", "By channel", "By team", "By rare", "Notes"]
+    assert all(cell.data_type != "f" for sheet in book for row in sheet.iter_rows() for cell in row)
+    rows = [[cell.value for cell in row] for row in book["Topics"].iter_rows()]
+    assert [row[:3] for row in rows[1:]] == [
+        [report.label(topic), report.broad(topic) or None, report.size(topic)] for topic in report.order
+    ]
+    formula = next(cell for row in book["Topics"].iter_rows() for cell in row if cell.value == FORMULA)
+    assert formula.quotePrefix and not book["Topics"]["A2"].quotePrefix
+    counts = [[cell.value for cell in row[1:4]] for row in book["By channel"].iter_rows(min_row=2, max_row=5)]
+    assert counts == [list(row) for row in report.categories[0].counts]
     page = write_topic_report(report, tmp_path / "report.html").read_text(encoding="utf-8")
     elements = Elements(page)
     assert "script" not in elements.tags and not elements.loaded and MARKUP in elements.words
@@ -237,12 +234,6 @@ def test_a_chinese_report_has_no_english_words_but_the_visitors(report: TopicRep
     cells = [{str(cell.value) for sheet in book for row in sheet.iter_rows() for cell in row} | set(book.sheetnames) for book in books]
     assert not {text for text in cells[0] & cells[1] - own - {"None"} if re.search("[A-Za-z]{2}", text) and not re.match(r"\d{4}-W", text)}
     assert FORMULA in cells[1] and [sheet.max_row for sheet in books[0]] == [sheet.max_row for sheet in books[1]]
-
-
-def test_another_suffix_is_refused(report: TopicReport, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match=r"report\.pdf"):
-        write_topic_report(report, tmp_path / "report.pdf")
-    assert not list(tmp_path.iterdir())
 
 
 def test_edits_of_the_map_are_in_the_report(view: MapView, corpus: Corpus) -> None:

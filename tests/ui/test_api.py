@@ -55,20 +55,6 @@ def test_the_named_endpoints_are_public_and_nothing_else(client: Client) -> None
     assert not api["unnamed_endpoints"]
 
 
-def test_check_train_run_and_evaluate_follow_one_another(client: Client, studio: Studio, pairs: Path) -> None:
-    assert client.predict(handle_file(pairs), "", api_name="/check")["kind"] == "scored_pairs"
-    settings = '{"epochs": 0.5, "batch_size": 8, "evaluation": "split"}'
-    run = client.predict(handle_file(pairs), "cosine", "full", settings, "", "x", api_name="/train")
-    first = client.predict(run["id"], 0, api_name="/run")
-    assert studio.runner.wait(run["id"], 300)
-    seen = client.predict(run["id"], first["cursor"] or 0, api_name="/run")
-    assert seen["run"]["status"] == "finished"
-    events = [event["type"] for part in (first, seen) for event in part["events"]]
-    assert events.count("started") == events.count("finished") == 1, "each event is told once"
-    report = client.predict(handle_file(pairs), run["id"], "auto", api_name="/evaluate")
-    assert report["task"] == "sts" and -1 <= report["cosine"]["spearman"] <= 1
-
-
 def test_columns_and_a_first_stage_can_be_named(client: Client, studio: Studio, pairs: Path, tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text(pairs.read_text().replace("sentence1,sentence2,score", "one,two,three"))
@@ -78,10 +64,15 @@ def test_columns_and_a_first_stage_can_be_named(client: Client, studio: Studio, 
     run = client.predict(
         handle_file(odd), "cosine", "full", settings, "", "", first=handle_file(pairs), columns="one,two", target="three", api_name="/train"
     )
+    first = client.predict(run["id"], 0, api_name="/run")
     assert studio.runner.wait(run["id"], 300)
-    seen = client.predict(run["id"], 0, api_name="/run")
+    seen = client.predict(run["id"], first["cursor"] or 0, api_name="/run")
     assert seen["run"]["status"] == "finished", seen["run"]["message"]
-    assert [event["title"] for event in seen["events"] if event["type"] == "part"] == ["first stage", "second stage"]
+    events = [*first["events"], *seen["events"]]
+    assert [event["title"] for event in events if event["type"] == "part"] == ["first stage", "second stage"]
+    assert len({json.dumps(event) for event in events}) == len(events), "each event is sent once"
+    report = client.predict(handle_file(pairs), run["id"], "auto", api_name="/evaluate")
+    assert report["task"] == "sts" and -1 <= report["cosine"]["spearman"] <= 1
     with pytest.raises(AppError, match="not a scale"):
         client.predict(handle_file(odd), scale="high", api_name="/check")
 
@@ -130,36 +121,26 @@ def failing(http: httpx.Client, endpoint: str, data: list[Any]) -> str:
     [
         ("search", ["no file", "x", 3, "semantic", "", ""], "could not be read"),
         *(("search", [file_at(path), "x", 3, "lexical", "", ""], "was not sent") for path in ("/etc/passwd", "studio.db", "/nowhere.csv")),
-        ("search", [None, "x", "many", "semantic", "", ""], ""),
-        ("search", [None, "x", 3, "by magic", "", ""], "by magic"),
-        ("map", [None, "9" * 5000, 2, "", ""], "clusters"),
-        ("stop", ["run-0123456789", "guess"], "no run"),
-        ("similarity", [None, "b", None], "text"),
-        ("similarity", ["a", None, None], "text"),
+        ("search", [None, "x", "many", "semantic", "", ""], ""), ("search", [None, "x", 3, "by magic", "", ""], "by magic"),
+        ("map", [None, "9" * 5000, 2, "", ""], "clusters"), ("stop", ["run-0123456789", "guess"], "no run"),
+        ("similarity", [None, "b", None], "text"), ("similarity", ["a", None, None], "text"),
         ("search", ["FILE", "cat", None, "semantic", "", "sentence1"], "k is"),
         ("search", ["FILE", None, 3, "semantic", "", "sentence1"], "query"),
-        ("search", ["FILE", "cat", 10**17, "semantic", "", "sentence1"], "k is"),
-        ("mine", ["FILE", None, "", "sentence1"], "top is"),
-        ("map", ["FILE", "auto", None, "", "sentence1"], "dimensions is"),
-        ("run", [None, 0], "no run"),
-        ("run", ["run-0123456789", None], "after is"),
-        ("stop", [None, None], "no run"),
+        ("search", ["FILE", "cat", 10**17, "semantic", "", "sentence1"], "k is"), ("mine", ["FILE", None, "", "sentence1"], "top is"),
+        ("map", ["FILE", "auto", None, "", "sentence1"], "dimensions is"), ("run", [None, 0], "no run"),
+        ("run", ["run-0123456789", None], "after is"), ("stop", [None, None], "no run"),
         *(("train", ["FILE", "cosine", "full", settings, "", "x"], "not a JSON object") for settings in ("[" * 100_000, "{", "1")),
         *(("train", ["FILE", "cosine", "full", f'{{"epochs": {"9" * size}}}', "", "x"], "digits") for size in (400, 5000)),
         *(("check", ["FILE", *[""] * 7, name], "no encoding called") for name in ("idna", "punycode", "undefined", "rot13", "x\0")),
-        ("check", ["FILE", "", "", "a\rb"], "list"),
-        ("check", ["FILE", *[""] * 5, "0-" + "9" * 5000], "not a scale"),
-        ("check", ["FILE", *[""] * 9, "maybe"], "header is 'maybe'"),
-        ("check", ["FILE", "", "x" * 100_000], "…"),
-        ("check", ["FILE", "", "' 'b" * 25_000], "…"),
-        ("similarity", ["a", "b", "no-model" * 10_000], "…"),
-        ("search", ["FILE", "cat", 3, "magic" * 10_000, "", ""], "…"),
-        ("run", ["\ud800", 0], "half of a character"),
+        ("check", ["FILE", "", "", "a\rb"], "list"), ("check", ["FILE", *[""] * 5, "0-" + "9" * 5000], "not a scale"),
+        ("check", ["FILE", *[""] * 9, "maybe"], "header is 'maybe'"), ("check", ["FILE", "", "x" * 100_000], "…"),
+        ("check", ["FILE", "", "' 'b" * 25_000], "…"), ("similarity", ["a", "b", "no-model" * 10_000], "…"),
+        ("search", ["FILE", "cat", 3, "magic" * 10_000, "", ""], "…"), ("run", ["\ud800", 0], "half of a character"),
         ("train", ["FILE", "cosine", "full", "", "", "\ud800<b>n"], "half of a character"),
         ("train", ["FILE", "cosine", "full", '{"loss": "\\ud800"}', "", "x"], "half of a character"),
         ("train", ["FILE", "auto", "full", '{"loss": []}', "", "x"], "no loss"),
     ],
-)
+)  # fmt: skip
 def test_arguments_that_are_missing_wrong_or_too_long_are_refused_in_words(
     http: httpx.Client, counts: dict[str, int], uploaded: str, endpoint: str, data: list[Any], words: str
 ) -> None:

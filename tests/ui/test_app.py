@@ -41,19 +41,6 @@ def test_the_page_translates_its_own_words_among_names_of_the_visitor(config: di
     assert {"All datasets", "No category"} <= words and all(f'"{word}"' in script for word in words)
 
 
-def test_works_whose_progress_is_hidden_are_told_to_no_component(config: dict[str, Any]) -> None:
-    works = config["dependencies"]
-    hidden = [work for work in works if work["show_progress"] == "hidden"]
-    assert len(hidden) > 100 and all(work["show_progress_on"] == [] for work in hidden)
-    seen = [work for work in works if work["show_progress"] != "hidden"]
-    assert seen and all(work["show_progress_on"] is None or work["show_progress_on"] for work in seen)
-
-
-def test_a_state_is_told_to_be_empty_so_that_its_first_answer_is_no_change(config: dict[str, Any]) -> None:
-    states = [part for part in config["components"] if part["type"] == "state"]
-    assert len(states) > 20 and all(part["props"]["value"] is None for part in states)
-
-
 def test_an_arrival_is_one_event_for_all_that_only_fills_in(config: dict[str, Any], tmp_path: Path, model_folder: Path) -> None:
     chooser = next(part["id"] for part in config["components"] if part["props"].get("elem_id") == "search-query")
     (filled,) = [work for work in config["dependencies"] if chooser in work["outputs"] and work["targets"][0][1] == "change"]
@@ -61,27 +48,16 @@ def test_an_arrival_is_one_event_for_all_that_only_fills_in(config: dict[str, An
     assert filled in listening and len(listening) <= 2, "what an address leads to starts where the address names it"
 
 
-def test_the_page_knows_which_events_can_be_cancelled(tmp_path: Path, model_folder: Path) -> None:
+def test_the_head_names_cancellable_events_and_the_library_of_charts(tmp_path: Path, model_folder: Path) -> None:
     with studio_at(tmp_path, model_folder) as studio:
         blocks = build(studio)
     works = cancellable_tasks(blocks)
     buttons = {block.elem_id for block in blocks.blocks.values() if "sb-cancel" in (getattr(block, "elem_classes", None) or [])}
     assert {f"{work}-cancel" for work in works.values()} == buttons
     assert '"works": {"7": "search"}' in theme.head("plotly.min.js", tasks={7: "search"})
-
-
-def test_the_library_of_charts_is_named_and_not_yet_read() -> None:
     head = theme.head('gradio_api/file=/a "b"/plotly.min.js')
     assert '<meta name="sb-plotly" content="gradio_api/file=/a &quot;b&quot;/plotly.min.js">' in head
     assert "<script src" not in head and "<script defer" not in head
-
-
-def test_one_work_alone_tells_what_a_form_says(config: dict[str, Any]) -> None:
-    forms = [part["id"] for part in config["components"] if part["props"].get("elem_id") in ("evaluate-form", "changed-form")]
-    assert len(forms) == 2
-    for form in forms:
-        (only,) = [work for work in config["dependencies"] if form in work["outputs"]]
-        assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"
 
 
 def test_patched_scripts_are_served_and_every_patch_applies(running: tuple[Any, str]) -> None:
@@ -93,6 +69,19 @@ def test_patched_scripts_are_served_and_every_patch_applies(running: tuple[Any, 
             assert answer.read().decode() == text and answer.headers["content-type"].startswith("text/javascript")
 
 
-def test_an_idle_page_polls_its_queue_at_most_a_hundred_times_a_second(running: tuple[Any, str]) -> None:
+def test_the_configuration_spares_the_browser_work(config: dict[str, Any], running: tuple[Any, str]) -> None:
+    """Hidden progress has no component, states are sent empty, one event fills a form, and the queue is polled rarely."""
+    works = config["dependencies"]
+    hidden = [work for work in works if work["show_progress"] == "hidden"]
+    assert len(hidden) > 100 and all(work["show_progress_on"] == [] for work in hidden)
+    seen = [work for work in works if work["show_progress"] != "hidden"]
+    assert seen and all(work["show_progress_on"] is None or work["show_progress_on"] for work in seen)
+    states = [part for part in config["components"] if part["type"] == "state"]
+    assert len(states) > 20 and all(part["props"]["value"] is None for part in states)
+    forms = [part["id"] for part in config["components"] if part["props"].get("elem_id") in ("evaluate-form", "changed-form")]
+    assert len(forms) == 2
+    for form in forms:
+        (only,) = [work for work in config["dependencies"] if form in work["outputs"]]
+        assert len(only["targets"]) > 2 and only["trigger_mode"] == "always_last"
     queue = running[0]._queue
     assert queue.sleep_when_free >= 0.01 and queue.progress_update_sleep_when_free >= 0.1

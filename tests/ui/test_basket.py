@@ -25,22 +25,7 @@ ONE, OTHER = LabelledPair("cat dog", "moon star", True, "Search"), LabelledPair(
 NOBODY = {"owner": "visitor-0123456789abcdef", "job": ""}
 
 
-def test_what_was_said_last_of_two_texts_counts_whichever_stands_first() -> None:
-    basket = Basket().add(
-        [ONE, OTHER, LabelledPair(" MOON  star", "Cat dog", False), LabelledPair("a", " A ", True), LabelledPair("", "b", True)]
-    )
-    assert [(pair.a, pair.together) for pair in basket.pairs] == [("MOON  star", False), ("red blue", False)]
-
-
-def test_a_second_click_on_the_same_thumb_takes_the_pair_back() -> None:
-    once = Basket().toggle(ONE)
-    assert len(once) == 1 and len(once.toggle(ONE)) == 0
-    assert once.toggle(LabelledPair(ONE.b, ONE.a, False)).pairs[0].together is False
-    with pytest.raises(StudioError, match="the same"):
-        once.toggle(LabelledPair("cat", "CAT", True))
-
-
-def test_undo_leads_back_step_by_step_and_nothing_changes_a_basket_that_was() -> None:
+def test_steps_are_undone_and_a_basket_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [Basket().add([ONE, OTHER])]
     steps += [steps[-1].flip(ONE.id)]
     steps += [steps[-1].edit(OTHER.id, "red blue sky", "bread")]
@@ -52,17 +37,6 @@ def test_undo_leads_back_step_by_step_and_nothing_changes_a_basket_that_was() ->
         assert after.undo() == before
     assert steps[0].undo().undo() == Basket()
     assert steps[0].flip("no such").edit("none", "a", "b").remove(None) is steps[0]
-
-
-def test_an_edit_that_meets_another_pair_takes_its_place_and_an_empty_one_is_refused() -> None:
-    basket = Basket().add([ONE, OTHER])
-    assert [pair.id for pair in basket.edit(OTHER.id, ONE.b, ONE.a).pairs] == [ONE.id]
-    for a, b in (("", "x"), ("x", " X")):
-        with pytest.raises(StudioError):
-            basket.edit(ONE.id, a, b)
-
-
-def test_a_basket_is_bounded_in_pairs_length_and_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baskets, "MAX_PAIRS", 3)
     full = Basket().add([LabelledPair(f"cat {n}", "x" * 9_000, True) for n in range(3)])
     assert len(full.pairs[0].b) == 4_000
@@ -167,7 +141,21 @@ def test_fine_tune_reads_the_basket_as_what_it_is(page: Page, labels: tuple[bool
     assert draft.name == "my pairs.csv" and len(draft.table) == len(made)
 
 
-def test_texts_that_belong_together_are_held_by_as_few_pairs_as_need_be() -> None:
+def test_pairs_are_added_toggled_edited_and_chained() -> None:
+    basket = Basket().add(
+        [ONE, OTHER, LabelledPair(" MOON  star", "Cat dog", False), LabelledPair("a", " A ", True), LabelledPair("", "b", True)]
+    )
+    assert [(pair.a, pair.together) for pair in basket.pairs] == [("MOON  star", False), ("red blue", False)]
+    once = Basket().toggle(ONE)
+    assert len(once) == 1 and len(once.toggle(ONE)) == 0
+    assert once.toggle(LabelledPair(ONE.b, ONE.a, False)).pairs[0].together is False
+    with pytest.raises(StudioError, match="the same"):
+        once.toggle(LabelledPair("cat", "CAT", True))
+    basket = Basket().add([ONE, OTHER])
+    assert [pair.id for pair in basket.edit(OTHER.id, ONE.b, ONE.a).pairs] == [ONE.id]
+    for a, b in (("", "x"), ("x", " X")):
+        with pytest.raises(StudioError):
+            basket.edit(ONE.id, a, b)
     found = baskets.chain_pairs(["a", "b", "a", "c"], "Map")
     assert [(pair.a, pair.b, pair.together, pair.source) for pair in found] == [("a", "b", True, "Map"), ("b", "c", True, "Map")]
 

@@ -25,32 +25,23 @@ from sbert_studio.ui.components import select_offered
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.sessions.file_store import TempFiles
 from sbert_studio.ui.state import Header
+from sbert_studio.ui.views import UNCHANGED
 
 OFFERED = [("None", ""), ("Mine", "run-0123456789")]
 
 
-@pytest.mark.parametrize(
-    ("options", "selected", "value"),
-    [
-        ({}, "run-deleted", ""),
-        ({}, None, ""),
-        ({"allow_custom_value": True}, "run-deleted", ""),
-        ({"allow_custom_value": True}, None, ""),
-        ({"multiselect": True}, ["run-0123456789", "run-deleted"], ["run-0123456789"]),
-        ({"multiselect": True}, None, []),
-    ],
-)
-def test_deleted_models_are_no_longer_selected(options: dict[str, Any], selected: Any, value: Any) -> None:
+LIST, TYPED, SEVERAL = {}, {"allow_custom_value": True}, {"multiselect": True}
+SELECTED = [
+    (LIST, "run-deleted", ""), (LIST, None, ""), (TYPED, "run-deleted", ""), (TYPED, None, ""), (SEVERAL, None, []),
+    (SEVERAL, ["run-0123456789", "run-deleted"], ["run-0123456789"]), (LIST, "run-0123456789", UNCHANGED), (LIST, "", UNCHANGED),
+    (TYPED, "owner/model", UNCHANGED), (SEVERAL, ["run-0123456789"], UNCHANGED),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "selected", "value"), SELECTED)
+def test_only_deleted_models_are_no_longer_selected(options: dict[str, Any], selected: Any, value: Any) -> None:
     update = select_offered(gr.Dropdown([], **options), OFFERED, selected)
-    assert update["choices"] == OFFERED and update["value"] == value
-
-
-@pytest.mark.parametrize(
-    ("options", "selected"),
-    [({}, "run-0123456789"), ({}, ""), ({"allow_custom_value": True}, "owner/model"), ({"multiselect": True}, ["run-0123456789"])],
-)
-def test_available_and_typed_models_are_left_alone(options: dict[str, Any], selected: Any) -> None:
-    assert "value" not in select_offered(gr.Dropdown([], **options), OFFERED, selected)
+    assert update["choices"] == OFFERED and update.get("value", UNCHANGED) == value
 
 
 @dataclass(frozen=True)
@@ -120,17 +111,12 @@ def test_a_view_holds_json_and_keeps_its_value_out_of_the_template() -> None:
     assert json.loads(json.dumps(drawn.value))["rows"] == [["${alert(1)} <b>"]]
 
 
-def test_downloads_never_leave_their_folder() -> None:
+def test_downloads_stay_in_their_folder_which_is_made_anew_and_goes_with_its_owner() -> None:
     downloads = TempFiles()
     path = downloads.path("../../etc/passwd")
-    assert path.parent.parent == downloads._folder
-    assert path.parent.is_dir()
+    first = path.parent.parent
+    assert first == downloads._folder and path.parent.is_dir()
     assert downloads.path("a.csv") != downloads.path("a.csv")
-
-
-def test_a_folder_of_downloads_that_was_tidied_away_is_made_anew_and_goes_with_its_owner() -> None:
-    downloads = TempFiles()
-    first = downloads.path("a.csv").parent.parent
     shutil.rmtree(first)
     second = downloads.path("a.csv").parent.parent
     assert second.is_dir() and second != first

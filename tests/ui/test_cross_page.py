@@ -29,42 +29,20 @@ def names(choices: list[tuple[str, str]]) -> list[str]:
     return [name for _, name in choices]
 
 
-def test_it_is_offered_only_where_pairs_are_read(tuned: tuple[Page, str, Path]) -> None:
-    page, run, _ = tuned
+def test_a_cross_encoder_is_offered_where_pairs_are_read_re_ranks_and_is_evaluated(tuned: tuple[Page, str, Path]) -> None:
+    page, run, data = tuned
     assert run not in names(page.model_choices(None))
     assert names(page.model_choices(None, "pairs")) == [run]
     assert run in names(page.model_choices(None, "texts", "pairs"))
-
-
-def test_hits_are_ranked_again(tuned: tuple[Page, str, Path]) -> None:
-    page, run, _ = tuned
     found = search(page, SearchInputs(None, "refund", 4, reranker=run))
     key, value = found.corpus, found.hits
     texts = page.corpora.get(key).corpus.texts
     scores = load_cross_encoder(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
     assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
-    assert scores.tolist() == sorted(scores.tolist(), reverse=True)
-    assert value["columns"][2]["name"] == "Re-ranked"
-
-
-def test_it_is_judged_beside_an_encoder(tuned: tuple[Page, str, Path]) -> None:
-    page, run, data = tuned
+    assert scores.tolist() == sorted(scores.tolist(), reverse=True) and value["columns"][2]["name"] == "Re-ranked"
     result = evaluate(page, [page.studio.settings.default_model, run], data)
     assert len(result.scores["rows"]) == 2 and "Pairs with scores" in result.scores["caption"]
-    kinds = [row[1] for row in result.details["rows"]]
-    assert kinds == ["cosine", "dot", "euclidean", "manhattan", "pair"]
-
-
-def test_a_poly_encoder_is_offered_and_ranks_again(tuned: tuple[Page, str, Path]) -> None:
-    page, cross, data = tuned
-    run = page.studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="poly", loss="auto", codes=4))).id
-    assert run not in names(page.model_choices(None)) and set(names(page.model_choices(None, "pairs"))) == {cross, run}
-    value = search(page, SearchInputs(None, "refund", 4, reranker=run)).hits
-    scores = [row[2] for row in value["rows"]]
-    assert len(scores) == 4 and scores == sorted(scores, reverse=True) and max(scores) <= 1
-    result = evaluate(page, [page.studio.settings.default_model, run], data)
-    assert [row[1] for row in result.details["rows"]][-1] == "pair"
-    page.studio.fine_tune.delete_run(run)
+    assert [row[1] for row in result.details["rows"]] == ["cosine", "dot", "euclidean", "manhattan", "pair"]
 
 
 def test_a_list_of_models_leaves_alone_what_is_chosen_in_it(page: Page) -> None:

@@ -174,15 +174,12 @@ def test_a_dataset_of_the_hub_is_shown_and_used(page: Page, hub: HubServer) -> N
     ("address", "message", "hint"),
     [
         ("all/several", "de/test.parquet, en/test.parquet", "hf://datasets/all/several/de/test.parquet"),
-        ("all/plain", "no Parquet file", "download it"),
-        ("all/none", "no public dataset 'all/none'", "spelling"),
-        ("all/one/other.parquet", "no file 'other.parquet'", "spelling"),
-        ("all/licensed", "license", "huggingface.co"),
-        ("all/huge", "exceeds the maximum", "smaller file"),
-        ("a dataset about cats", "not the address", "OWNER/NAME"),
+        ("all/plain", "no Parquet file", "download it"), ("all/none", "no public dataset 'all/none'", "spelling"),
+        ("all/one/other.parquet", "no file 'other.parquet'", "spelling"), ("all/licensed", "license", "huggingface.co"),
+        ("all/huge", "exceeds the maximum", "smaller file"), ("a dataset about cats", "not the address", "OWNER/NAME"),
         ("  ", "no dataset", "OWNER/NAME"),
     ],
-)
+)  # fmt: skip
 def test_a_dataset_that_cannot_be_read_says_what_to_do(page: Page, hub: HubServer, address: str, message: str, hint: str) -> None:
     with pytest.raises(StudioError, match=message) as caught:
         data_dialog.add_hub_set(page, address, Header())

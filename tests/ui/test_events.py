@@ -50,15 +50,6 @@ def test_handlers_of_one_control_answer_as_one(toasts: list[str]) -> None:
     assert toasts == ["no such file"], "one that fails says so, and the others' answers count"
 
 
-def test_one_skip_leaves_all_outputs_of_its_handler() -> None:
-    def build(control: Any, boxes: list[Any]) -> None:
-        control.change(gr.skip, None, boxes[:2], **QUIET)
-        control.change(lambda: "seen", None, boxes[2], **QUIET)
-
-    _, run = joined(build)
-    assert run(0, [])[:3] == [{"__type__": "update"}, {"__type__": "update"}, "seen"]
-
-
 def chosen(event: gr.SelectData) -> str:
     return str(event.value)
 
@@ -104,7 +95,7 @@ def test_what_differs_stays_apart(other: str) -> None:
     assert len(joined(build)[0]) == 2
 
 
-def test_what_is_followed_or_cancelled_stays_apart() -> None:
+def test_followed_cancelled_and_conditional_events_stay_apart() -> None:
     def build(control: Any, boxes: list[Any]) -> None:
         control.change(lambda: "one", None, boxes[0], **QUIET)
         control.change(lambda: "followed", None, boxes[1], **QUIET).then(lambda: "then", None, boxes[3], **QUIET)
@@ -115,23 +106,12 @@ def test_what_is_followed_or_cancelled_stays_apart() -> None:
     numbers = {event._id for event in events}
     assert all(len(event.outputs) <= 1 and set(event.cancels) <= numbers for event in events)
 
-
-def test_after_success_and_after_failure_stay_apart() -> None:
     def build(control: Any, boxes: list[Any]) -> None:
         first = control.change(lambda: None, None, None, **QUIET)
         for box, follow in zip(boxes, (first.success, first.failure, first.then), strict=False):
             follow(lambda: "after", None, box, **QUIET)
 
     assert len(joined(build)[0]) == 4
-
-
-def test_a_list_for_one_output_is_its_value() -> None:
-    def build(control: Any, boxes: list[Any]) -> None:
-        chooser = gr.Dropdown(["a", "b"], multiselect=True)
-        control.change(lambda: ["a", "b"], None, chooser, **QUIET)
-        control.change(lambda: "one", None, boxes[0], **QUIET)
-
-    assert joined(build)[1](0, []) == [["a", "b"], "one"]
 
 
 def test_events_that_follow_the_same_event_are_joined() -> None:
@@ -145,7 +125,21 @@ def test_events_that_follow_the_same_event_are_joined() -> None:
     assert run(1, []) == ["after"] * 4
 
 
-def test_a_wrong_number_of_answers_is_told() -> None:
+def test_joined_answers_are_skips_lists_or_of_the_right_number() -> None:
+    def build(control: Any, boxes: list[Any]) -> None:
+        control.change(gr.skip, None, boxes[:2], **QUIET)
+        control.change(lambda: "seen", None, boxes[2], **QUIET)
+
+    _, run = joined(build)
+    assert run(0, [])[:3] == [{"__type__": "update"}, {"__type__": "update"}, "seen"]
+
+    def build(control: Any, boxes: list[Any]) -> None:
+        chooser = gr.Dropdown(["a", "b"], multiselect=True)
+        control.change(lambda: ["a", "b"], None, chooser, **QUIET)
+        control.change(lambda: "one", None, boxes[0], **QUIET)
+
+    assert joined(build)[1](0, []) == [["a", "b"], "one"]
+
     def build(control: Any, boxes: list[Any]) -> None:
         control.change(lambda: ("one", "two", "three"), None, boxes[:2], **QUIET)
         control.change(lambda: "one", None, boxes[2], **QUIET)
@@ -246,20 +240,14 @@ def test_an_answer_does_not_choose_its_data_again(page: Page) -> None:
     assert send("b", "a") == send("b", None) == ["b"]
 
 
-def test_an_error_is_shown_and_leaves_the_outputs(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_shown_logged_or_raised_at_once(page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     shown: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda message, **_: shown.append(message))
     assert connected(page, fail)("file") == [SKIPPED] * 3
     assert shown == ["No file."]
-
-
-def test_a_result_that_no_component_takes_is_logged(page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(gr, "Warning", lambda *_, **__: None)
     connected(page, lambda first: first)("a")
     assert "returns a value for no component" in caplog.text
-
-
-def test_a_name_without_a_component_is_an_error_at_once(page: Page) -> None:
     with pytest.raises(LookupError, match="misspelt: no component is called 'frist'"):
         connected(page, misspelt)
 

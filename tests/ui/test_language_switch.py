@@ -40,29 +40,20 @@ def texts_of(language: str) -> ExampleTexts:
 SAME = ExampleTexts(UNCHANGED, UNCHANGED, UNCHANGED, UNCHANGED)
 
 
-def test_a_page_in_chinese_opens_with_chinese_texts_corpus_and_model(page: Page, static: str) -> None:
+def test_a_page_opens_with_texts_corpus_and_model_of_its_language(page: Page, static: str) -> None:
     found = language_switch.open_page(page, None, "zh", "", texts_of("en"))
     assert found.owner["owner"].startswith("visitor-") and found.language == "zh"
     assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props(value=static)
     assert found.texts == texts_of("zh")
-
-
-def test_a_page_in_english_opens_as_it_is_drawn(page: Page) -> None:
     found = language_switch.open_page(page, None, "en", "", texts_of("en"))
     assert (found.language, found.texts, found.corpus, found.model) == ("en", SAME, UNCHANGED, UNCHANGED)
-
-
-def test_a_corpus_that_the_address_names_and_a_model_that_was_chosen_stand(page: Page) -> None:
-    found = language_switch.open_page(page, None, "zh linked", "", texts_of("en"))
-    assert found.corpus is found.model is UNCHANGED and found.texts == texts_of("zh")
-    found = language_switch.open_page(page, None, "zh", page.studio.settings.default_model, texts_of("en"))
-    assert isinstance(found.corpus, str) and page.corpora.get(found.corpus).id == ZH and found.model == props()
-
-
-@pytest.mark.parametrize("sent", [None, "", "xx", ["zh"], "zh' linked"])
-def test_what_is_no_language_opens_in_english(page: Page, sent: Any) -> None:
-    found = language_switch.open_page(page, None, sent, "", texts_of("en"))
-    assert found.corpus is found.model is UNCHANGED and found.texts in (SAME, texts_of("en"))
+    linked = language_switch.open_page(page, None, "zh linked", "", texts_of("en"))
+    assert linked.corpus is linked.model is UNCHANGED and linked.texts == texts_of("zh"), "the address names another corpus"
+    chosen = language_switch.open_page(page, None, "zh", page.studio.settings.default_model, texts_of("en"))
+    assert isinstance(chosen.corpus, str) and page.corpora.get(chosen.corpus).id == ZH and chosen.model == props()
+    for invalid in (None, "", "xx", ["zh"], "zh' linked"):
+        found = language_switch.open_page(page, None, invalid, "", texts_of("en"))
+        assert found.corpus is found.model is UNCHANGED and found.texts in (SAME, texts_of("en"))
 
 
 def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(page: Page, static: str) -> None:
@@ -82,15 +73,11 @@ def test_another_language_changes_what_the_visitor_has_not_chosen_or_written(pag
     assert page.corpora.get(str(found.corpus)).id == ZH and found.model == props(), "the visitor chose this model"
 
 
-def test_what_results_were_made_with_stays_in_another_language(page: Page, static: str) -> None:
-    zh = page.corpora.open(None, ZH)
+def test_results_keep_what_they_were_made_with_in_another_language(page: Page, static: str) -> None:
+    """The address names their corpus: a reload would otherwise open the sample of the new language."""
+    zh, en, default = page.corpora.open(None, ZH), page.corpora.open(None, EN), page.studio.settings.default_model
     found = language_switch.switch_language(page, None, "zh", Header(zh, static, ""), texts_of("zh"), Selection("results", "en"))
     assert (found.language, found.texts, found.corpus, found.model) == ("en", SAME, UNCHANGED, UNCHANGED)
-
-
-def test_the_address_names_the_corpus_of_results_that_stay(page: Page) -> None:
-    """A reload would otherwise open the sample of the new language, with the query of the other one."""
-    default, en = page.studio.settings.default_model, page.corpora.open(None, EN)
     assert routing.current_location(page, en, default, "", "en")["address"]["corpus"] == ""
     assert routing.current_location(page, en, default, "", "zh")["address"]["corpus"] == EN
 

@@ -27,14 +27,11 @@ def items(value: Value) -> list[list[str]]:
     return [[value["labels"][code] for code in codes[starts[row] : starts[row + 1]]] for row in range(value["n"])]
 
 
-def test_numbers_keep_all_digits_and_blank_cells_are_nan() -> None:
+def test_numbers_keep_all_digits_and_dates_are_days_since_1970() -> None:
     cells = ["" if row % 7 == 0 else repr(DRAW.gauss(0, 1e9)) for row in range(ROWS)]
     value = column_value("amount", cells)
     assert value["kind"] == "number" and value["unreadable"] == 0
     np.testing.assert_array_equal(array(value["numbers"], "<f8"), [float(cell) if cell else math.nan for cell in cells])
-
-
-def test_dates_are_days_since_1970() -> None:
     days = [date(1960, 1, 1) + timedelta(days=DRAW.randrange(40_000)) for _row in range(ROWS)]
     value = column_value("sent", [*(day.isoformat() for day in days), ""])
     assert value["kind"] == "date"

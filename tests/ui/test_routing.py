@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,6 @@ def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page
 
 
 def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus_file: Path) -> None:
-    from dataclasses import replace
-
     chosen = page.corpora.get(corpora.open_file(page, str(corpus_file)))
     part = page.corpora.put(replace(chosen, corpus=chosen.corpus.subset(range(5), "some", "for a test"), id=""))
     shown = routing.update_corpus_chooser(page, None, part)

@@ -19,17 +19,8 @@ def step(number: int, loss: float | None = 0.5) -> dict[str, Any]:
 
 
 def run(**values: Any) -> Run:
-    return Run(
-        **{
-            "id": "run-0123456789",
-            "owner": "local",
-            "name": "x",
-            "status": "running",
-            "created": "2026-01-01T00:00:00+00:00",
-            "model": "m",
-            **values,
-        }
-    )
+    created = "2026-01-01T00:00:00+00:00"
+    return Run(**{"id": "run-0123456789", "owner": "local", "name": "x", "status": "running", "created": created, "model": "m", **values})
 
 
 def test_events_in_parts_give_the_same_as_events_at_once() -> None:
@@ -45,26 +36,14 @@ def test_events_in_parts_give_the_same_as_events_at_once() -> None:
     assert whole.curves()["loss"]["x"] == list(range(1, 30))
 
 
-def test_a_loss_that_is_no_number_is_left_out_of_the_curve() -> None:
+def test_curves_leave_out_missing_losses_are_thinned_smoothed_and_draw_resumed_steps_once() -> None:
     assert FollowedRun("r").absorb([(1, step(1, None)), (2, step(2))]).losses == ((2, 0.5),)
-
-
-def test_long_runs_are_thinned_and_keep_their_ends() -> None:
     follow = FollowedRun("r").absorb((number, step(number)) for number in range(1, 5000))
-    assert len(follow.losses) <= 1200
-    assert follow.losses[0][0] == 1
-    assert follow.losses[-1][0] > 4980
-
-
-def test_a_resumed_run_draws_each_step_once() -> None:
+    assert len(follow.losses) <= 1200 and follow.losses[0][0] == 1 and follow.losses[-1][0] > 4980
     follow = FollowedRun("r").absorb([(number, step(number)) for number in range(1, 11)])
     resumed = follow.absorb([(11, {"type": "started", "dev_rows": 4, "step": 6}), (12, step(7)), (13, step(8))])
     assert [number for number, _ in resumed.losses] == [1, 2, 3, 4, 5, 6, 7, 8]
-
-
-def test_smoothing_equals_the_weighted_mean() -> None:
-    values = [3.0, 1.0, 4.0, 1.0, 5.0]
-    weights = 0.9 ** np.arange(5)[::-1]
+    values, weights = [3.0, 1.0, 4.0, 1.0, 5.0], 0.9 ** np.arange(5)[::-1]
     assert smooth(values)[-1] == pytest.approx(float((weights * values).sum() / weights.sum()))
 
 
@@ -76,11 +55,21 @@ def test_the_panel_shows_scores_only_at_the_end() -> None:
     assert shown["metric"] == "Cosine Spearman on 9 held-out rows"
 
 
-def test_a_failure_is_told_with_its_hint() -> None:
+def test_the_panel_names_failures_missing_evaluations_and_saved_models(tmp_path: Path) -> None:
+    def panel(kept_until: str = "", **values: Any) -> dict[str, Any]:
+        return FollowedRun("r").panel(RunView(run(**values), (), kept_until=kept_until))
+
     assert (
-        FollowedRun("r").panel(RunView(run(status="failed", message="out of memory", hint="choose a smaller batch"), ()))["message"]
+        panel(status="failed", message="out of memory", hint="choose a smaller batch")["message"]
         == "Out of memory. Choose a smaller batch."
     )
+    done = panel("2026-12-05T00:00:00", status="finished", model_path=tmp_path)
+    assert "unknown whether the model improved" in done["message"]
+    scores = {"after": {"score": 0.5, "metric": "m"}, "before": {"score": 0.4}}
+    assert "unknown whether" not in panel(status="finished", model_path=tmp_path, dev_rows=4, **scores)["message"]
+    without = panel(status="stopped")["subtitle"]
+    assert "no model yet" in without and "saved" not in without
+    assert "the model trained so far is saved" in panel(status="stopped", model_path=tmp_path)["subtitle"]
 
 
 def test_a_run_of_several_trainings_shows_the_one_that_goes_on_and_those_that_are_done() -> None:
@@ -144,27 +133,12 @@ def test_no_time_is_promised_to_be_over_while_the_model_is_still_judged() -> Non
     assert follow.absorb([(2, {"type": "phase", "title": "judging"})]).panel(RunView(run(), ()))["left"] is None
 
 
-def test_of_a_run_without_held_out_rows_it_is_said_that_nobody_knows(tmp_path: Path) -> None:
-    done = run(status="finished", model_path=tmp_path)
-    assert "unknown whether the model improved" in FollowedRun("r").panel(RunView(done, (), kept_until="2026-12-05T00:00:00"))["message"]
-    judged = run(status="finished", model_path=tmp_path, dev_rows=4, after={"score": 0.5, "metric": "m"}, before={"score": 0.4})
-    assert "unknown whether" not in FollowedRun("r").panel(RunView(judged, ()))["message"]
-
-
 def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> None:
     from gradio.utils import deep_hash
 
     now = FollowedRun("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})])
     assert deep_hash(now) != deep_hash(FollowedRun("run-1"))
     assert deep_hash(now) == deep_hash(FollowedRun("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})]))
-
-
-def test_a_stopped_run_says_that_something_is_kept_only_where_there_is_a_model(tmp_path: Path) -> None:
-    without = FollowedRun("r").panel(RunView(run(status="stopped"), ()))["subtitle"]
-    assert "no model yet" in without and "saved" not in without
-    assert (
-        "the model trained so far is saved" in FollowedRun("r").panel(RunView(run(status="stopped", model_path=tmp_path), ()))["subtitle"]
-    )
 
 
 def test_a_run_that_was_trained_from_an_english_page_is_shown_in_chinese(tmp_path: Path) -> None:

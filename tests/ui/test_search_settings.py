@@ -42,26 +42,29 @@ def expected(folder: Path) -> Any:
     return theirs.similarity(query, theirs.encode(DISTINCT, prompt="", truncate_dim=8)).numpy()[0]
 
 
-def test_settings_of_a_search_stand_in_the_place_of_the_models(home: Path, folder: Path) -> None:
-    with studio_at(home, folder) as studio:
-        corpus = studio.data.read_corpus(table_from_columns("made up", {"text": DISTINCT}))
-        found = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=OWN))
-        np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(expected(folder))[::-1], atol=1e-5)
-        without = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=SearchSettings()))
-        assert without.hits == studio.search.search(corpus, "lost card", len(DISTINCT)).hits != found.hits
-        again = studio.search.search(corpus, "lost card", len(DISTINCT), options=SearchOptions(settings=OWN))
-        assert again.hits == found.hits
-
-
-def test_the_page_passes_them_on_for_the_model_in_the_header(home: Path, folder: Path, tmp_path: Path) -> None:
+def test_settings_of_a_search_replace_the_models_in_the_service_page_and_command(
+    home: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, count = expected(folder), len(DISTINCT)
+    best = np.argsort(-theirs, kind="stable")[:3].tolist()
     (tmp_path / "texts.txt").write_text("\n".join(DISTINCT))
     with studio_at(home, folder) as studio:
+        corpus = studio.data.read_corpus(table_from_columns("made up", {"text": DISTINCT}))
+        found = studio.search.search(corpus, "lost card", count, options=SearchOptions(settings=OWN))
+        np.testing.assert_allclose([hit.score for hit in found.hits], np.sort(theirs)[::-1], atol=1e-5)
+        without = studio.search.search(corpus, "lost card", count, options=SearchOptions(settings=SearchSettings()))
+        assert without.hits == studio.search.search(corpus, "lost card", count).hits != found.hits
+        assert studio.search.search(corpus, "lost card", count, options=SearchOptions(settings=OWN)).hits == found.hits
         page = Page(studio)
         key = corpora.open_file(page, str(tmp_path / "texts.txt"))
         inputs = SearchInputs(key, "lost card", 3, query_prompt=OWN.query_prompt, document_prompt=OWN.document_prompt, truncate_dim=8)
-        value = search(page, inputs).hits
-        best = np.argsort(-expected(folder), kind="stable")[:3].tolist()
-        assert [row[1] for row in value["rows"]] == [DISTINCT[row] for row in best]
+        assert [row[1] for row in search(page, inputs).hits["rows"]] == [DISTINCT[row] for row in best]
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(folder))
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+    own = ["--query-prompt", "hello world ", "--document-prompt", "none", "--truncate-dim", "8"]
+    assert not run(["search", str(tmp_path / "texts.txt"), "lost card", "-k", "3", "--json", *own])
+    hits = json.loads(capsys.readouterr().out)["hits"]
+    np.testing.assert_allclose([hit["score"] for hit in hits], theirs[best], atol=1e-5)
 
 
 def test_every_setting_has_vectors_of_its_own_and_a_reader_of_a_reader_is_the_encoders(folder: Path) -> None:
@@ -86,15 +89,3 @@ def test_what_a_model_cannot_do_is_refused_by_name(home: Path, tmp_path: Path) -
         assert studio.search.search(corpus, "cat", options=SearchOptions(settings=SearchSettings(truncate_dim=4))).hits
     with pytest.raises(StudioError, match="truncate_dim is -1"):
         SearchSettings(truncate_dim=-1)
-
-
-def test_the_command_line_takes_them(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SBERT_STUDIO_MODEL", str(folder))
-    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
-    (tmp_path / "texts.txt").write_text("\n".join(DISTINCT))
-    own = ["--query-prompt", "hello world ", "--document-prompt", "none", "--truncate-dim", "8"]
-    assert not run(["search", str(tmp_path / "texts.txt"), "lost card", "-k", "3", "--json", *own])
-    found = json.loads(capsys.readouterr().out)
-    np.testing.assert_allclose([hit["score"] for hit in found["hits"]], np.sort(expected(folder))[::-1][:3], atol=1e-5)

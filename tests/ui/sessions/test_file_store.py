@@ -51,22 +51,15 @@ def test_the_same_file_is_kept_once_and_comes_first_when_it_is_used(workspace: W
     assert [one.name for one in kept.list_files(ANNA)] == ["a.csv", "b.csv"]
 
 
-def test_what_was_not_used_for_longest_makes_room_and_only_for_its_owner(workspace: Workspace, tmp_path: Path) -> None:
-    kept = FileStore(workspace, 250, 1000)
-    theirs = kept.save(BEN, file(tmp_path, "theirs.csv"), "theirs.csv", "text")
+@pytest.mark.parametrize(("each", "together"), [(250, 1000), (300, 300)])
+def test_the_least_recently_used_file_makes_room_only_for_its_owner(workspace: Workspace, tmp_path: Path, each: int, together: int) -> None:
+    kept = FileStore(workspace, each, together)
+    kept.save(BEN, file(tmp_path, "theirs.csv"), "theirs.csv", "text")
     for name in ("a.csv", "b.csv", "c.csv"):
         kept.save(ANNA, file(tmp_path, name), name, "text")
     assert [one.name for one in kept.list_files(ANNA)] == ["c.csv", "b.csv"]
-    assert [one.id for one in kept.list_files(BEN)] == [theirs.id if theirs else ""]
-    assert kept.save(ANNA, file(tmp_path, "huge.csv", 300), "huge.csv", "text") is None and len(kept.list_files(ANNA)) == 2
-
-
-def test_together_no_more_is_kept_than_there_is_room_for(workspace: Workspace, tmp_path: Path) -> None:
-    kept = FileStore(workspace, 300, 300)
-    kept.save(BEN, file(tmp_path, "old.csv"), "old.csv", "text")
-    for name in ("a.csv", "b.csv", "c.csv"):
-        kept.save(ANNA, file(tmp_path, name), name, "text")
-    assert [one.name for one in kept.list_files(BEN)] == ["old.csv"] and [one.name for one in kept.list_files(ANNA)] == ["c.csv", "b.csv"]
+    assert [one.name for one in kept.list_files(BEN)] == ["theirs.csv"]
+    assert kept.save(ANNA, file(tmp_path, "huge.csv", 301), "huge.csv", "text") is None and len(kept.list_files(ANNA)) == 2
 
 
 def test_files_go_when_they_were_not_used_for_their_days_and_never_where_they_stay(workspace: Workspace, tmp_path: Path) -> None:

@@ -54,13 +54,10 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_endpoints_ask_the_hub_as_nobody(client: Client, studio: Studio, hub: HubServer, pairs: Any) -> None:
     settings = '{"epochs": 0.5, "batch_size": 8, "evaluation": "split"}'
     calls: list[tuple[str, tuple[Any, ...]]] = [
-        ("/similarity", ("cat", "dog", "MODEL")),
-        ("/search", (pairs, "cat", 3, "semantic", "MODEL", "sentence1")),
-        ("/mine", (pairs, 3, "MODEL", "sentence1")),
-        ("/map", (pairs, "auto", 2, "MODEL", "sentence1")),
-        ("/train", (pairs, "cosine", "full", settings, "MODEL", "x")),
-        ("/evaluate", (pairs, "MODEL", "auto")),
-    ]
+        ("/similarity", ("cat", "dog", "MODEL")), ("/search", (pairs, "cat", 3, "semantic", "MODEL", "sentence1")),
+        ("/mine", (pairs, 3, "MODEL", "sentence1")), ("/map", (pairs, "auto", 2, "MODEL", "sentence1")),
+        ("/train", (pairs, "cosine", "full", settings, "MODEL", "x")), ("/evaluate", (pairs, "MODEL", "auto")),
+    ]  # fmt: skip
     for endpoint, arguments in calls:
         given = ["host/private" if value == "MODEL" else value for value in arguments]
         with pytest.raises(AppError, match="no model 'host/private'"):
@@ -74,13 +71,9 @@ def test_the_endpoints_ask_the_hub_as_nobody(client: Client, studio: Studio, hub
     assert len(hub.asked) > len(calls) and hub.tokens == {""}
 
 
-def test_re_ranking_asks_as_nobody_even_for_the_hosts_own_choice(client: Client, studio: Studio, hub: HubServer) -> None:
+def test_re_rankers_and_public_datasets_are_requested_without_a_token(client: Client, studio: Studio, hub: HubServer) -> None:
     with pytest.raises(StudioError, match="no model 'host/private'"):
         studio.catalog.load_scorer(studio.settings.reranker)
-    assert HOST not in hub.tokens
-
-
-def test_a_public_set_is_asked_for_as_nobody(client: Client, studio: Studio, hub: HubServer) -> None:
     with pytest.raises(StudioError):
         studio.data.read_table("hf://datasets/host/secret")
     with pytest.raises(StudioError), fetch_hub_file("hf://datasets/host/secret", 1 << 20, identity=studio.catalog.identity):

@@ -29,18 +29,6 @@ def things(size: int) -> bytes:
     return bytes(size)
 
 
-def test_forty_eight_choices_of_one_visitor_leave_the_others_theirs(visitor: type[Visitor]) -> None:
-    shelf: TypedStore[bytes] = TypedStore("corpus", MemoryStore(100_000, 20_000))
-    visitor.name = "ada"
-    hers = shelf.put(things(9_000))
-    visitor.name = "bob"
-    his = [shelf.put(things(9_000)) for _ in range(48)]
-    assert len(shelf.get(hers)) == 9_000
-    assert [key in shelf for key in his[-2:]] == [True, True]
-    with pytest.raises(StudioError, match="was unloaded to free memory for a newer selection"):
-        shelf.get(his[0])
-
-
 def test_the_same_thing_chosen_again_takes_no_more_room(visitor: type[Visitor]) -> None:
     shelves = MemoryStore(100_000, 100_000)
     shelf: TypedStore[bytes] = TypedStore("corpus", shelves)
@@ -83,11 +71,13 @@ def test_what_a_closed_page_had_goes_first_and_after_a_while(visitor: type[Visit
     assert hers not in shelf
 
 
-def test_a_shelf_puts_a_new_value_in_the_place_of_an_old_one() -> None:
-    shelf: TypedStore[str] = TypedStore("map", MemoryStore(1000, 1000))
-    key = shelf.put("old")
-    assert shelf.put("new", key) == key
-    assert shelf.get(key) == "new"
+def test_values_are_replaced_by_key_and_have_a_type() -> None:
+    memory = MemoryStore(1000, 1000)
+    maps, corpora = TypedStore[str]("map", memory), TypedStore[str]("corpus", memory)
+    key = maps.put("old")
+    assert maps.put("new", key) == key and maps.get(key) == "new"
+    with pytest.raises(StudioError, match="this is not a map"):
+        maps.get(corpora.put("texts"))
 
 
 @pytest.mark.parametrize("key", [None, "", "guess", 3, ["x"], {"key": 1}])
@@ -96,7 +86,16 @@ def test_a_key_from_a_browser_that_is_none_is_refused(key: object) -> None:
         TypedStore[str]("map", MemoryStore(1000, 1000)).get(key)  # type: ignore[arg-type]
 
 
-def test_one_who_comes_by_many_names_pushes_out_nobody_else(visitor: type[Visitor]) -> None:
+def test_one_visitor_or_address_evicts_nobody_elses_data(visitor: type[Visitor]) -> None:
+    shelf: TypedStore[bytes] = TypedStore("corpus", MemoryStore(100_000, 20_000))
+    visitor.name = "ada"
+    hers = shelf.put(things(9_000))
+    visitor.name = "bob"
+    his = [shelf.put(things(9_000)) for _ in range(48)]
+    assert len(shelf.get(hers)) == 9_000
+    assert [key in shelf for key in his[-2:]] == [True, True]
+    with pytest.raises(StudioError, match="was unloaded to free memory for a newer selection"):
+        shelf.get(his[0])
     shelf: TypedStore[bytes] = TypedStore("corpus", MemoryStore(50_000, 30_000))
     visitor.name, visitor.address = "ada", "1.2.3.4"
     hers = shelf.put(things(20_000))
@@ -105,12 +104,3 @@ def test_one_who_comes_by_many_names_pushes_out_nobody_else(visitor: type[Visito
         visitor.name = f"visitor {number}"
         shelf.put(things(3_000))
     assert hers in shelf
-
-
-def test_what_a_key_stands_for_is_of_the_kind_that_is_asked_for() -> None:
-    shelves = MemoryStore(1000, 1000)
-    corpora, maps = TypedStore[str]("corpus", shelves), TypedStore[str]("map", shelves)
-    key = corpora.put("texts")
-    with pytest.raises(StudioError, match="this is not a map"):
-        maps.get(key)
-    assert corpora.get(key) == "texts"

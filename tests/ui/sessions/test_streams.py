@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,101 +17,109 @@ from waiting import wait_until
 
 from sbert_studio.ui.sessions.streams import OpenStreams, Streams, install_streams
 
-
-@pytest.fixture
-def gate() -> Iterator[threading.Event]:
-    """What the handler of :func:`client` waits for."""
-    found = threading.Event()
-    yield found
-    found.set()
+GATES: defaultdict[str, threading.Event] = defaultdict(threading.Event)
 
 
-@pytest.fixture
-def opened(gate: threading.Event) -> Iterator[tuple[httpx.Client, Streams]]:
-    """A page with one event, and what waits for its sessions."""
+@pytest.fixture(scope="module")
+def opened() -> Iterator[tuple[httpx.Client, Streams]]:
+    """A page with one event, which waits for the gate of its session, and what waits for its sessions."""
     with gr.Blocks() as blocks:
-        gr.Button().click(lambda: gate.wait(30) and None, None, None)
-    blocks.queue()
+        session = gr.Textbox()
+        gr.Button().click(lambda name: GATES[name].wait(30) and None, session, None)
+    blocks.queue(default_concurrency_limit=None)
     streams = install_streams(blocks)
     middleware = {"middleware": [Middleware(OpenStreams, streams=streams)]}
     _, url, _ = blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, app_kwargs=middleware)
     with httpx.Client(base_url=f"{url}gradio_api", timeout=20, trust_env=False) as client:
         yield client, streams
-    gate.set()
+    for gate in GATES.values():
+        gate.set()
     blocks.close()
 
 
-def ask(client: httpx.Client) -> str:
-    return str(client.post("/queue/join", json={"data": [], "fn_index": 0, "session_hash": "s"}).raise_for_status().json()["event_id"])
+@pytest.fixture
+def session(request: pytest.FixtureRequest) -> str:
+    return str(request.node.name)
 
 
-def follow(client: httpx.Client) -> Any:
-    return client.stream("GET", "/queue/data?session_hash=s")
+def completed(stream: httpx.Response) -> Any:
+    messages = (json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line.startswith("data: "))
+    return next(message for message in messages if message["msg"] == "process_completed")
 
 
-def test_of_too_many_sessions_the_first_goes_at_once(opened: tuple[httpx.Client, Streams]) -> None:
-    _, streams = opened
+def ask(client: httpx.Client, session: str) -> str:
+    body = {"data": [session], "fn_index": 0, "session_hash": session}
+    return str(client.post("/queue/join", json=body).raise_for_status().json()["event_id"])
+
+
+def follow(client: httpx.Client, session: str) -> Any:
+    return client.stream("GET", f"/queue/data?session_hash={session}")
+
+
+def test_of_too_many_sessions_the_first_goes_at_once() -> None:
+    with gr.Blocks() as blocks:
+        pass
+    blocks.queue()
+    streams = Streams(blocks._queue)
     streams.max_size = 2
     for session in "abc":
         streams[session] = session
     assert list(streams) == ["b", "c"]
 
 
-def test_an_answer_comes_by_the_stream_that_is_opened_after_a_cut(opened: tuple[httpx.Client, Streams], gate: threading.Event) -> None:
+def test_an_answer_comes_by_the_stream_that_is_opened_after_a_cut(opened: tuple[httpx.Client, Streams], session: str) -> None:
     client, streams = opened
-    event = ask(client)
-    with follow(client) as stream:
+    event = ask(client, session)
+    with follow(client, session) as stream:
         next(stream.iter_lines())
-    wait_until(lambda: not streams.open["s"])
-    with follow(client) as stream:
-        gate.set()
-        messages = (json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line.startswith("data: "))
-        completed = next(message for message in messages if message["msg"] == "process_completed")
-    assert completed["event_id"] == event and completed["success"]
+    wait_until(lambda: not streams.open[session])
+    with follow(client, session) as stream:
+        GATES[session].set()
+        found = completed(stream)
+    assert found["event_id"] == event and found["success"]
 
 
-def test_a_stream_that_was_opened_before_the_cut_was_seen_goes_on(opened: tuple[httpx.Client, Streams], gate: threading.Event) -> None:
+def test_a_stream_that_was_opened_before_the_cut_was_seen_goes_on(opened: tuple[httpx.Client, Streams], session: str) -> None:
     client, streams = opened
-    event = ask(client)
-    with follow(client) as first:
+    event = ask(client, session)
+    with follow(client, session) as first:
         lines = first.iter_lines()  # kept: the stream is closed with it
         next(lines)
-        with follow(client) as second:
-            wait_until(lambda: streams.open["s"] == 2)
+        with follow(client, session) as second:
+            wait_until(lambda: streams.open[session] == 2)
             lines.close()  # type: ignore[attr-defined]
             first.close()
-            wait_until(lambda: streams.open["s"] == 1)
-            gate.set()
-            assert event in next(line for line in second.iter_lines() if "process_completed" in line)
+            wait_until(lambda: streams.open[session] == 1)
+            GATES[session].set()
+            assert completed(second)["event_id"] == event
 
 
-def test_a_call_after_a_cut_is_not_forgotten_with_those_before_it(opened: tuple[httpx.Client, Streams], gate: threading.Event) -> None:
+def test_a_call_after_a_cut_is_not_forgotten_with_those_before_it(opened: tuple[httpx.Client, Streams], session: str) -> None:
     client, streams = opened
-    first = ask(client)
-    with follow(client) as stream:
+    first = ask(client, session)
+    with follow(client, session) as stream:
         next(stream.iter_lines())
     wait_until(lambda: streams._waiting, what="the cut is seen")
-    event = ask(client)
+    event = ask(client, session)
     wait_until(lambda: not streams._waiting, what="what was left is forgotten")
-    gate.set()
-    with follow(client) as stream:
-        messages = (json.loads(line.removeprefix("data: ")) for line in stream.iter_lines() if line.startswith("data: "))
-        completed = next(message for message in messages if message["msg"] == "process_completed")
-    assert completed["event_id"] == event != first and completed["success"]
+    GATES[session].set()
+    with follow(client, session) as stream:
+        found = completed(stream)
+    assert found["event_id"] == event != first and found["success"]
 
 
 def test_streams_of_a_page_that_is_left_are_forgotten_and_log_no_error(
-    opened: tuple[httpx.Client, Streams], caplog: pytest.LogCaptureFixture
+    opened: tuple[httpx.Client, Streams], session: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     client, streams = opened
     logging.getLogger("uvicorn.error").addHandler(caplog.handler)  # which passes nothing on
     try:
         with caplog.at_level(logging.ERROR):
-            ask(client)
-            with follow(client) as one, follow(client) as other:
+            ask(client, session)
+            with follow(client, session) as one, follow(client, session) as other:
                 assert one.status_code == other.status_code == 200
-                wait_until(lambda: streams.open["s"] == 2)
-            wait_until(lambda: "s" not in streams and not streams._waiting, 20)
+                wait_until(lambda: streams.open[session] == 2)
+            wait_until(lambda: session not in streams and not streams._waiting, 20)
         assert not caplog.records, caplog.text
     finally:
         logging.getLogger("uvicorn.error").removeHandler(caplog.handler)

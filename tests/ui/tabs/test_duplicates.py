@@ -134,14 +134,13 @@ def test_rows_without_text_are_removed_and_columns_keep_their_names(page: Page, 
     assert (blank["row"], blank["why"], blank["cosine"]) == (str(len(rows) + 1), "no text", "")
 
 
-def test_remaining_texts_become_the_corpus(page: Page, view: DuplicatesView, copies: Decisions, toasts: list[str]) -> None:
+def test_remaining_texts_become_the_corpus_and_another_corpus_clears_the_groups(
+    page: Page, view: DuplicatesView, copies: Decisions, toasts: list[str]
+) -> None:
     corpus = page.corpora.get(handlers.use_remaining_texts(page, view.corpus, view.result_key, copies)).corpus
     assert len(corpus) == 15 and corpus.account.skipped == 2 and corpus.account.reasons[-1].rows == (3, 6)
     with pytest.raises(StudioError, match="another corpus"):
         handlers.use_remaining_texts(page, page.corpora.open(None, "sample:support_requests"), view.result_key, copies)
-
-
-def test_another_corpus_clears_the_groups(page: Page, view: DuplicatesView) -> None:
     assert handlers.clear_groups(page, view.result_key, view.corpus) is None and handlers.clear_groups(page, None, None) is None
     cleared = handlers.clear_groups(page, view.result_key, page.corpora.open(None, "sample:support_requests"))
     assert cleared is not None and cleared[3] is None and not cleared[1]["visible"]

@@ -434,11 +434,6 @@ def test_speeds_differ_only_beyond_their_spread_and_are_unknown_without_one() ->
     assert conclusion_view([score("A", 0.5, DRAWS, 50), best])["more"] == [], "the best model is the fastest"
 
 
-def test_a_fourth_decimal_is_shown_only_where_three_hide_a_difference() -> None:
-    assert needed_digits(score("A", 0.81, DRAWS), score("B", 0.82, DRAWS + 0.01)) == 3
-    assert needed_digits(score("A", 0.8101, DRAWS), score("B", 0.8104, DRAWS + 0.0003)) == 4
-
-
 def test_shares_are_counted_in_rows_and_warnings_come_first() -> None:
     draws = DRAWS + 0.3
     scores = [score("A", 0.8, draws, metric="accuracy"), score("B", 0.85, draws + 0.05, metric="accuracy")]
@@ -463,7 +458,10 @@ def test_interval_has_enough_digits_to_show_on_which_side_of_zero_it_ends(only_a
     assert ("no difference beyond chance" not in text) is (low > 0) and high > 0, text
 
 
-def test_verdict_needs_an_interval_that_excludes_zero() -> None:
+def test_verdict_needs_an_interval_that_excludes_zero_and_enough_decimals() -> None:
+    assert needed_digits(score("A", 0.81, DRAWS), score("B", 0.82, DRAWS + 0.01)) == 3
+    assert needed_digits(score("A", 0.8101, DRAWS), score("B", 0.8104, DRAWS + 0.0003)) == 4
+
     def drawn(draws: Any, task: str = "sts") -> MainScore:
         return replace(score("A", 0.5, draws), task=task)
 

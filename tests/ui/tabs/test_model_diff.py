@@ -164,12 +164,9 @@ def test_the_sentence_on_categories_has_its_verdict(interval: tuple[float, float
     assert words in sentence and "80 → 85" in sentence
 
 
-def test_texts_that_a_model_was_tuned_on_are_told() -> None:
+def test_the_sentence_on_categories_counts_trained_and_few_texts() -> None:
     sentence = describe_categories(CategoryChange("topic", 20, 0.8, 0.9, (0.01, 0.2), (), 6))
     assert "20 texts" in sentence and "6 of which were used to fine-tune" in sentence
-
-
-def test_a_difference_of_less_than_one_in_a_hundred_is_told_by_its_texts() -> None:
     assert "Of 1,000 texts, 801 → 803" in describe_categories(CategoryChange("topic", 4000, 0.801, 0.803, (-0.01, 0.02), ()))
     assert "Of 4,000 texts, 3,204 → 3,205" in describe_categories(CategoryChange("topic", 4000, 0.801, 0.80125, (-0.01, 0.02), ()))
     same = describe_categories(CategoryChange("topic", 24, 0.875, 0.875, (-0.1, 0.1), ()))

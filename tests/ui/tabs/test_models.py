@@ -50,17 +50,9 @@ def test_facts_report_the_longest_text(length: int, words: str) -> None:
     assert dict(model_facts(card))["Longest text"] == words
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        (7_000_000_000, "7 B"),
-        (494_032_768, "494 M"),
-        (22_713_216, "23 M"),
-        (800_000, "0.8 M"),
-        (12_345, "12 k"),
-        (1_200, "1.2 k"),
-        (768, "768"),
-    ],
-)
+SIZES = {7e9: "7 B", 494_032_768: "494 M", 22_713_216: "23 M", 800_000: "0.8 M", 12_345: "12 k", 1_200: "1.2 k", 768: "768"}
+
+
+@pytest.mark.parametrize(("parameters", "words"), SIZES.items())
 def test_size_of_a_model_is_never_rounded_to_zero(parameters: int, words: str) -> None:
-    assert ModelSummary("a", "run", "a", 50, parameters, 0, "mean").size == words
+    assert ModelSummary("a", "run", "a", 50, int(parameters), 0, "mean").size == words

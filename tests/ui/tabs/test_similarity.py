@@ -33,17 +33,11 @@ def score(page: Page, path: Path) -> PairsView:
     return handlers.score_data(page, page.corpora.put(page.corpora.read(path)), page.studio.settings.default_model, "")
 
 
-@pytest.mark.parametrize(
-    ("cosine", "words"),
-    [
-        (1.0, "Identical for this model"),
-        (0.9995, "Very close"),
-        (0.991, "Close"),
-        (0.9, "Related"),
-        (0.75, "Loosely related"),
-        (0.3, "No closer than chance"),
-    ],
-)
+WORDS = {1.0: "Identical for this model", 0.9995: "Very close", 0.991: "Close", 0.9: "Related", 0.75: "Loosely related"}
+WORDS |= {0.3: "No closer than chance"}
+
+
+@pytest.mark.parametrize(("cosine", "words"), WORDS.items())
 def test_cosine_is_described_relative_to_random_pairs(cosine: float, words: str) -> None:
     usual = ScoreDistribution(np.linspace(0, 0.9999, 10_000).astype(np.float32), "some texts")
     found, explanation = describe_cosine(cosine, usual)
@@ -223,7 +217,7 @@ def test_pairs_of_the_selected_data_are_scored_or_those_of_a_sample(page: Page, 
     assert handlers.clear_pairs().scores is None
 
 
-def test_columns_named_like_ours_are_renamed_in_the_file(tmp_path: Path) -> None:
+def test_files_rename_columns_and_have_no_live_formulas(tmp_path: Path, page: Page) -> None:
     from sbert_studio.data.row_report import RowReport
     from sbert_studio.services.results import PairScore, PairScores, Similarity
 
@@ -232,9 +226,6 @@ def test_columns_named_like_ours_are_renamed_in_the_file(tmp_path: Path) -> None
     with (tmp_path / "out.csv").open(encoding="utf-8-sig", newline="") as source:
         (found,) = csv.DictReader(source)
     assert (found["row"], found["row_"], found["row__"], found["cosine"]) == ("2", "cat", "dog", "0.5")
-
-
-def test_scores_are_written_without_live_formulas(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("text1,text2\n\"=cmd|' /C calc'!A1\",cat dog\n@sum,-0.5 moon\n", encoding="utf-8")
     found = score(page, path)

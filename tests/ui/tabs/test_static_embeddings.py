@@ -89,7 +89,7 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_form_shows_the_settings_of_the_chosen_type(page: Page) -> None:
+def test_form_shows_the_chosen_type_and_file(page: Page, texts: Path) -> None:
     names = [name for _, name in static_embeddings.kind_choices(page.studio)]
     assert set(LEARNERS) < set(names) and names[-1] == STATIC
     assert [field.name for field in static_embeddings.kind_fields("tfidf")] == ["min_count", "most_words", "dim"]
@@ -101,9 +101,6 @@ def test_form_shows_the_settings_of_the_chosen_type(page: Page) -> None:
         assert visible == {kind} | ({"weights"} if kind == "glove" or kind not in (*LEARNERS, STATIC) else visible & {"weights"})
         assert form["items"][0]["info"]
     assert [static_embeddings.has_weighting(kind) for kind in ("glove", "tfidf", STATIC)] == [True, False, False]
-
-
-def test_file_or_sample_is_chosen(page: Page, texts: Path) -> None:
     assert static_embeddings.choose_file(str(texts)) == (str(texts), {"text": "File: notes.csv"})
     assert static_embeddings.choose_file(None) == (None, None)
     sample = static_embeddings.samples()[0]

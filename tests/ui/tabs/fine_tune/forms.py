@@ -7,7 +7,7 @@ from typing import Any
 
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.fine_tune import view_model
-from sbert_studio.ui.tabs.fine_tune.draft import Draft, open_draft, with_settings
+from sbert_studio.ui.tabs.fine_tune.draft import Draft, open_draft
 from sbert_studio.ui.tabs.fine_tune.view_model import displayed_settings, pins_form
 
 
@@ -23,12 +23,6 @@ def form_of(draft: Draft, **changed: object) -> dict[str, Any]:
 
 def open_path(page: Page, path: Path, model: str | None = None) -> Draft:
     return open_draft(page.studio, path, model)
-
-
-def replan(page: Page, draft: Draft, model: str | None = None, **changed: object) -> Draft:
-    """The draft planned again with settings changed by hand."""
-    overrides = view_model.read_overrides(form_of(draft, **changed)["values"], displayed_settings(draft), draft.request.overrides)
-    return with_settings(page.studio, draft, model, overrides)
 
 
 def start(page: Page, key: str | None, form: dict[str, Any], model: str | None = None, owner: Any = None, name: str = "") -> str:

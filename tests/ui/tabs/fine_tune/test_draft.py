@@ -27,6 +27,8 @@ from sbert_studio.ui.views import UNCHANGED
 
 from .forms import form_of, open_path, start
 
+OWNER = {"owner": "visitor-0123456789abcdef"}
+
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
@@ -35,13 +37,6 @@ def pairs(tmp_path: Path) -> Path:
 
 def draft_of(page: Page, path: Path) -> str:
     return page.drafts.put(open_path(page, path))
-
-
-def test_what_is_not_learned_from_is_said(page: Page, pairs: Path, tmp_path: Path) -> None:
-    head, *rows = pairs.read_text(encoding="utf-8").splitlines()
-    more = tmp_path / "more.csv"
-    more.write_text("\n".join([f"{head},remark", *(f"{row},seen by {number}" for number, row in enumerate(rows))]), encoding="utf-8")
-    assert "Not used for training: remark" in view_model.findings_view(open_path(page, more))["why"]
 
 
 def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
@@ -115,23 +110,25 @@ def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Pa
         drafts.start_run(page.studio, draft, "local", "")
 
 
-def test_a_mend_is_applied_by_its_number_and_others_are_refused(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    lines = write_pairs(path).read_text(encoding="utf-8").splitlines()
+def test_a_fix_is_applied_by_its_number_and_restored(page: Page, tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "x.csv")
+    lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([*lines, lines[1], lines[1]]) + "\n", encoding="utf-8")
     draft = open_path(page, path)
     assert draft.diagnosis is not None
     number = next(n for n, finding in enumerate(draft.diagnosis.findings) if finding.fix)
-    mended = drafts.change_rows(page.studio, draft, "mend", number, None)
-    assert mended.changes and len(mended.table) < len(draft.table)
-    shown = view_model.findings_view(mended)
-    assert shown["changes"] == list(mended.changes) and shown["undo"]
+    fixed = drafts.change_rows(page.studio, draft, "mend", number, None)
+    assert fixed.changes and len(fixed.table) < len(draft.table)
+    shown = view_model.findings_view(fixed)
+    assert shown["changes"] == list(fixed.changes) and shown["undo"]
     for wrong in (-1, 99, "0", None):
         with pytest.raises(StudioError):
             drafts.change_rows(page.studio, draft, "mend", wrong, None)
+    again = restore_draft(page, OWNER, save_draft(page, OWNER, fixed, ""), page.studio.settings.default_model)
+    assert again is not None and len(again.table) == len(fixed.table)
 
 
-def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: Path) -> None:
+def test_a_conversion_is_offered_applied_downloaded_undone_and_trained_on(page: Page, pairs: Path) -> None:
     draft = drafts.with_settings(page.studio, open_path(page, pairs), None, {"loss": "cosine", "epochs": 2.0})
     offers = {offer["name"]: offer["rows"] for offer in view_model.findings_view(draft)["offers"]}
     assert offers["scored_to_labelled"] == "60 rows" and re.fullmatch(r"\d+ rows?, \d+ not converted", offers["labelled_to_positive"])
@@ -150,6 +147,11 @@ def test_a_conversion_is_offered_taken_downloaded_and_undone(page: Page, pairs: 
     for action, which in (("convert", "nli_to_triplets"), ("convert", 0), ("convert", None), ("fix", "scored_to_labelled"), ("explode", 7)):
         with pytest.raises(StudioError):
             drafts.change_rows(page.studio, draft, action, which, None)
+    planned = drafts.with_settings(page.studio, labelled, None, {"epochs": 0.2, "loss": "softmax", "evaluation": "split"})
+    run = drafts.start_run(page.studio, planned, "local", "")
+    page.studio.runner.wait(run.id, 300)
+    done = page.studio.fine_tune.get_run(run.id).run
+    assert (done.status, done.loss, done.rows) == ("finished", "softmax", 60)
 
 
 def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(page: Page, tmp_path: Path) -> None:
@@ -163,15 +165,6 @@ def test_a_changed_file_that_is_downloaded_is_the_very_rows_that_are_trained_on(
     again = page.studio.data.read_table(handlers.write_changed_file(page, page.drafts.put(mended)))
     assert [list(again.column(name)) for name in again.columns] == [list(mended.table.column(name)) for name in mended.table.columns]
     assert again.column("sentence1")[0].startswith("=cat")
-
-
-def test_a_converted_file_is_what_is_trained_on(page: Page, pairs: Path) -> None:
-    draft = drafts.change_rows(page.studio, open_path(page, pairs), "convert", "scored_to_labelled", None)
-    planned = drafts.with_settings(page.studio, draft, None, {"epochs": 0.2, "loss": "softmax", "evaluation": "split"})
-    run = drafts.start_run(page.studio, planned, "local", "")
-    page.studio.runner.wait(run.id, 300)
-    done = page.studio.fine_tune.get_run(run.id).run
-    assert (done.status, done.loss, done.rows) == ("finished", "softmax", 60)
 
 
 def inputs(kind: Any, columns: Any, target: Any, low: Any, high: Any, group: Any) -> SchemaOverrides:
@@ -252,16 +245,6 @@ def test_the_printed_command_gives_the_same_roles(
     assert run([*words[1:], "--epochs", "0.2", "--set", "evaluation=split", "--json"]) == 0, capsys.readouterr().err
 
 
-def test_a_file_with_scores_and_labels_is_read_as_the_kind_that_is_chosen(page: Page, pairs: Path) -> None:
-    lines = pairs.read_text(encoding="utf-8").splitlines()
-    labels = ["label", *(["ENTAILMENT", "NEUTRAL", "CONTRADICTION"][number % 3] for number in range(60))]
-    pairs.write_text("".join(f"{line},{label}\n" for line, label in zip(lines, labels, strict=True)), encoding="utf-8")
-    draft = open_path(page, pairs)
-    assert draft.diagnosis is not None and draft.diagnosis.roles.target == "score"
-    draft = drafts.with_columns(page.studio, draft, chosen(draft, kind="labelled_pairs"), None)
-    assert draft.diagnosis is not None and draft.diagnosis.roles.labels == ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
-
-
 def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
     run_id = start(page, key, form_of(page.drafts.get(key), epochs="1", batch_size="8", evaluation="split"), None, None, "Mine")
@@ -311,7 +294,7 @@ def test_of_a_run_that_was_stopped_without_a_model_nothing_is_said_to_be_learned
     assert "for training" in panel["rows"][0]
 
 
-def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs: Path) -> None:
+def test_visitors_of_a_shared_page_see_no_runs_of_others_and_cannot_forge_an_owner(page: Page, pairs: Path) -> None:
     shared = Page(page.studio, shared=True)
     key = draft_of(shared, pairs)
     mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
@@ -322,10 +305,6 @@ def test_on_a_shared_page_visitors_do_not_see_each_others_runs(page: Page, pairs
     assert models.model_details(shared, theirs, run_id) == (None, None, None)
     assert run_panel.attach_run(shared, theirs) == run_panel.SelectedRun("")
     assert shared.visitor(None) != shared.visitor(None)
-
-
-def test_a_browser_cannot_give_itself_the_name_that_the_machine_or_the_api_uses(page: Page, pairs: Path) -> None:
-    shared = Page(page.studio, shared=True)
     short = {"epochs": 0.2, "evaluation": "split"}
     runs = [page.studio.fine_tune.submit(TrainRequest(pairs, overrides=short, owner=owner)) for owner in ("local", "api")]
     for forged in ("local", "api", "visitor-a", "", None, ["local"]):
@@ -402,9 +381,6 @@ def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
     assert inputs and max(inputs.values()) == 1
 
 
-OWNER = {"owner": "visitor-0123456789abcdef"}
-
-
 def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
     draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
@@ -421,17 +397,6 @@ def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) ->
     assert dict(again.overrides) == dict(draft.overrides)
     assert again.plan.spec == draft.plan.spec
     assert [name for name, _ in page.corpora.choices(OWNER)] == [name for name, _ in page.corpora.choices(None)], "it is no corpus"
-
-
-def test_a_mended_file_comes_back_as_it_was_mended(page: Page, tmp_path: Path) -> None:
-    model = page.studio.settings.default_model
-    path = write_pairs(tmp_path / "mine.csv")
-    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
-    draft = open_path(page, path, model)
-    mended = drafts.change_rows(page.studio, draft, "mend", next(n for n, one in enumerate(draft.diagnosis.findings) if one.fix), model)  # type: ignore[union-attr]
-    assert mended.changes and len(mended.table) < len(draft.table)
-    again = restore_draft(page, OWNER, save_draft(page, OWNER, mended, ""), model)
-    assert again is not None and len(again.table) == len(mended.table)
 
 
 def test_a_form_of_an_earlier_version_is_read_by_the_names_of_its_settings(page: Page, tmp_path: Path) -> None:
@@ -454,21 +419,15 @@ def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:
     assert again.request.dev.read_bytes() == (tmp_path / "dev.csv").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "saved", [None, {}, "x", {"file": "file:../../etc"}, {"file": "sample:none"}, {"file": 3}, {"file": "file:0123456789ab"}]
-)
-def test_what_a_browser_sends_is_not_trusted(page: Page, saved: object) -> None:
-    assert restore_draft(page, OWNER, saved, page.studio.settings.default_model) is None
-
-
-def test_settings_that_make_no_sense_leave_the_file_as_it_is_read(page: Page, tmp_path: Path) -> None:
+def test_a_stored_form_is_not_trusted(page: Page, tmp_path: Path) -> None:
+    """Invalid settings leave the file as it is read."""
     model = page.studio.settings.default_model
-    draft = open_path(page, write_pairs(tmp_path / "mine.csv"), model)
-    saved = save_draft(page, OWNER, draft, "")
-    for nonsense in ({"epochs": "many"}, {"no_such": 1}, [], {"loss": "none"}):
-        again = restore_draft(page, OWNER, {**saved, "overrides": nonsense}, model)
+    for invalid in (None, {}, "x", *({"file": file} for file in ("file:../../etc", "sample:none", 3, "file:0123456789ab"))):
+        assert restore_draft(page, OWNER, invalid, model) is None
+    saved = save_draft(page, OWNER, open_path(page, write_pairs(tmp_path / "mine.csv"), model), "")
+    changes: list[dict[str, object]] = [{"overrides": one} for one in ({"epochs": "many"}, {"no_such": 1}, [], {"loss": "none"})]
+    for change in (*changes, {"choices": {"columns": ["gone", "too"], "no_such": 1}}):
+        again = restore_draft(page, OWNER, {**saved, **change}, model)
         assert again is not None and again.plan is not None
-    again = restore_draft(page, OWNER, {**saved, "choices": {"columns": ["gone", "too"], "no_such": 1}}, model)
-    assert again is not None and again.plan is not None
     other = {"owner": "visitor-fedcba9876543210"}
     assert restore_draft(Page(page.studio, shared=True), other, saved, model) is None, "nobody else's file"

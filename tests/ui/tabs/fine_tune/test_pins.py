@@ -20,23 +20,17 @@ from sbert_studio.ui.tabs.fine_tune.view_model import PinsView, count_visible_pa
 PINNED = ["cat dog", "dog cat", "", "", "red blue", "moon sky", "", "", "", "", "cat moon"]
 
 
-def test_what_is_typed_becomes_pins_and_half_a_pair_is_refused() -> None:
+def test_pins_are_parsed_restored_and_extended() -> None:
     pins = parse_pins(PINNED)
     assert pins is not None and pins.pairs == (("cat dog", "dog cat"), ("red blue", "moon sky")) and pins.query == "cat moon"
     assert parse_pins([""] * 11) is None and parse_pins(pin_texts(None)) is None
     with pytest.raises(StudioError, match="tracked pair 1"):
         parse_pins(["cat", *[""] * 10])
-
-
-def test_what_was_pinned_comes_back_after_a_reload_and_nothing_else_that_a_browser_sends() -> None:
     found = restore_pins(PINNED)
     assert isinstance(found.pins, dict) and pin_texts(found.pins) == PINNED and count_visible_pairs(found.pins) == 3
     assert [item["visible"] for item in found.pins["items"][:5]] == [True, True, True, False, False]
     for nonsense in (None, "x", [], ["cat"], [3] * 11, {"a": 1}):
         assert restore_pins(nonsense) == PinsView(), "nothing that is being typed is emptied"
-
-
-def test_a_click_shows_one_pair_more_until_all_are_visible() -> None:
     found = show_another_pair(pins_form(PINNED, 4))
     assert isinstance(found.pins, dict) and isinstance(found.more_pairs, dict)
     assert count_visible_pairs(found.pins) == 5 and not found.more_pairs["visible"] and pin_texts(found.pins) == PINNED
@@ -66,7 +60,7 @@ def seen(step: int, *scores: float, **more: Any) -> dict[str, Any]:
     return {"type": "pinned", "step": step, "similarities": list(scores), "order": [1, 0], "nearest": [0.9, 0.1], **more}
 
 
-def test_before_is_the_untuned_model_and_the_line_is_that_of_the_training_that_goes_on() -> None:
+def test_pins_follow_the_training_and_damaged_events_are_not_drawn() -> None:
     pins = TrackedExamples((("a", "b"),), "q", ("one", "two"), 2)
     part = {"type": "part", "number": 2, "of": 3, "title": "fold 2 of 2"}
     events = [seen(0, 0.1, order=[0, 1]), seen(5, 0.4), part, seen(0, 0.1), seen(5, 0.6), seen(9, 0.7)]
@@ -77,9 +71,6 @@ def test_before_is_the_untuned_model_and_the_line_is_that_of_the_training_that_g
     assert [(item["text"], item["before"]) for item in value["nearest"]] == [("two", 2), ("one", 1)]
     again = follow.absorb([(7, seen(5, 0.65))])
     assert [step for step, _ in again.lines] == [0, 5], "a resumed run goes over the same steps"
-
-
-def test_what_a_damaged_run_tells_is_not_drawn() -> None:
     pins = TrackedExamples((("a", "b"),), "q", ("one",), 1)
     assert pinned_view(pins, FollowedRun("run")) is None and pinned_view(None, FollowedRun("run")) is None
     assert pinned_view(pins, FollowedRun("run").absorb([(1, seen(0, 0.1, 0.2))])) is None

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny_studio import quick, write_doubtful, write_pairs
 
-from sbert_studio.data.schema.roles import SchemaOverrides
+from sbert_studio.data.schema.roles import SchemaOverrides, parse_scale
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import to_sentence
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui import verbs as api
+from sbert_studio.ui.handlers import handle_errors
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.run_view import FollowedRun
@@ -86,15 +88,6 @@ def test_columns_chosen_by_hand_keep_how_the_file_is_read(page: Page, tmp_path: 
     assert "--encoding cp1251" in drafts.command_line(draft, "m", "m")
 
 
-def test_texts_with_a_category_are_a_kind_that_can_be_chosen_by_hand(page: Page, tmp_path: Path) -> None:
-    path = tmp_path / "texts.csv"
-    path.write_text("body,desk\n" + "".join(f"my card number {n} is {'lost' if n % 2 else 'new'},d{n % 4}\n" for n in range(60)))
-    draft = drafts.with_columns(page.studio, open_path(page, path), SchemaOverrides("labelled_texts"), None)
-    assert draft.plan is not None, draft.problem
-    assert (draft.plan.roles.kind, draft.plan.roles.texts, draft.plan.roles.target) == ("labelled_texts", ("body",), "desk")
-    assert "Texts with a category" in view_model.findings_view(draft)["verdict"]
-
-
 def test_the_api_refuses_what_is_uncertain_with_the_question_and_its_answers(page: Page, doubtful: Path) -> None:
     settings = '{"epochs": 0.3, "batch_size": 8, "evaluation": "split"}'
     checked = api.check(page.studio, str(doubtful))
@@ -145,27 +138,22 @@ def test_a_run_that_asks_shows_its_question_and_goes_on_or_is_left(page: Page, t
     assert run_panel.answer_run_question(page.studio, run.id, [0, 1]).status == "stopped"
 
 
-def test_no_answer_is_filled_where_nothing_is_favoured_and_the_one_that_evidence_favours_where_it_is(
-    page: Page, doubtful: Path, tmp_path: Path
-) -> None:
+def test_only_an_answer_with_evidence_is_proposed_and_the_command_takes_it(page: Page, doubtful: Path, tmp_path: Path) -> None:
     shown = view_model.open_questions(open_path(page, doubtful))
     assert shown is not None and shown["questions"][0]["proposed"] is None
-    path = tmp_path / "reversed.csv"
-    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
-    rows = [line.rsplit(",", 1) for line in lines[1:]]
-    path.write_text(
-        "\n".join(
-            [
-                lines[0].replace("score", "value"),
-                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
-            ]
-        ),
-        encoding="utf-8",
-    )
-    shown = view_model.open_questions(open_path(page, path))
-    assert shown is not None
+    path, (header, *lines) = tmp_path / "reversed.csv", write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    scored = [line.rsplit(",", 1) for line in lines]
+    rows = [f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(scored)]
+    path.write_text("\n".join([header.replace("score", "value"), *rows]), encoding="utf-8")
+    draft = open_path(page, path)
+    shown, command = view_model.open_questions(draft), view_model.command_view(draft, "m", "m")
+    assert shown is not None and command is not None
     asked = next(one for one in shown["questions"] if "most similar" in one["question"])
     assert asked["answers"][asked["proposed"]] == "the other way round"
+    assert "proposed" in command["title"] and "--as-read" not in command["command"]
+    words = shlex.split(command["command"])
+    scale = parse_scale(words[words.index("--scale") + 1])
+    assert page.studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain
 
 
 def test_while_a_question_is_open_the_line_for_a_terminal_is_one_that_works(page: Page, doubtful: Path) -> None:
@@ -187,45 +175,15 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
     assert why.endswith("Not used for training: annotator.")
 
 
-def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gradio as gr
-
-    from sbert_studio.ui.handlers import handle_errors
-
-    said: list[str] = []
-    monkeypatch.setattr(gr, "Warning", lambda words, **_: said.append(words))
+def test_a_question_in_a_sentence_ends_in_its_own_mark(page: Page, doubtful: Path, toasts: list[str]) -> None:
     key = page.drafts.put(draft := open_path(page, doubtful))
     handle_errors(lambda: start(page, key, form_of(draft)))()
     with pytest.raises(StudioError) as caught:
         page.studio.fine_tune.submit(draft.request)
-    assert said and "more similar" in said[0]
-    for words in (said[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
+    assert toasts and "more similar" in toasts[0]
+    for words in (toasts[0], str(caught.value), to_sentence("is it right?"), to_sentence("done"), to_sentence("done.")):
         assert "?." not in words and ".." not in words
     assert to_sentence("is it right?") == "Is it right?" and to_sentence("done.") == "Done."
-
-
-def test_the_line_for_a_terminal_takes_the_proposed_answer_and_works(page: Page, tmp_path: Path) -> None:
-    import shlex
-
-    from sbert_studio.data.schema.roles import parse_scale
-
-    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
-    path = tmp_path / "turned.csv"
-    rows = [one.rsplit(",", 1) for one in lines[1:]]
-    path.write_text(
-        "\n".join(
-            [
-                lines[0].replace("score", "value"),
-                *(f"{texts},{5 - float(score) if at % 3 else float(score):g}" for at, (texts, score) in enumerate(rows)),
-            ]
-        ),
-        encoding="utf-8",
-    )
-    shown = view_model.command_view(open_path(page, path), "m", "m")
-    assert shown is not None and "proposed" in shown["title"] and "--as-read" not in shown["command"]
-    words = shlex.split(shown["command"])
-    scale = parse_scale(words[words.index("--scale") + 1])
-    assert page.studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain
 
 
 def test_rows_of_no_part_are_asked_about_on_the_page_and_in_the_api(page: Page, tmp_path: Path) -> None:

@@ -19,15 +19,6 @@ def test_an_untouched_form_overrides_nothing(values: dict[str, object]) -> None:
     assert read_overrides(values_of(displayed), displayed, {}) == {}
 
 
-def test_only_changed_settings_and_those_of_the_used_objective_are_overrides() -> None:
-    displayed = form_settings(TrainSpec(loss="contrastive"), {})
-    values = values_of(displayed, method="lora", epochs="2")
-    assert read_overrides(values, displayed, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
-    own = values_of(displayed) | {"contrastive.margin": 0.75, "cosent.scale": 7.0}
-    assert read_overrides(own, displayed, {}) == {"margin": 0.75}
-    assert read_overrides(own | {"loss": "cosent"}, displayed, {"margin": 0.75}) == {"loss": "cosent", "scale": 7.0}
-
-
 @pytest.mark.parametrize(
     ("spec", "architecture", "earlier", "overrides"),
     [
@@ -80,7 +71,13 @@ def test_the_form_shows_what_the_architecture_needs(method: str, architecture: s
     assert [name for name in names if find(items, name)["visible"]] == [name for name in names if name in visible.split()]
 
 
-def test_every_setting_and_architecture_is_in_the_form() -> None:
+def test_every_setting_is_in_the_form_and_only_changed_ones_are_overrides() -> None:
+    displayed = form_settings(TrainSpec(loss="contrastive"), {})
+    values = values_of(displayed, method="lora", epochs="2")
+    assert read_overrides(values, displayed, {"seed": 3}) == {"seed": 3, "method": "lora", "epochs": 2.0}
+    own = values_of(displayed) | {"contrastive.margin": 0.75, "cosent.scale": 7.0}
+    assert read_overrides(own, displayed, {}) == {"margin": 0.75}
+    assert read_overrides(own | {"loss": "cosent"}, displayed, {"margin": 0.75}) == {"loss": "cosent", "scale": 7.0}
     view = settings_view(None, view_model.default_settings())
     assert all(find(view["items"], item.name) for item in view_model.spec_fields())
     (field,) = [item for item in view_model.spec_fields() if item.name == "architecture"]

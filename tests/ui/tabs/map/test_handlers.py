@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.map_edits import EditHistory, RemoveEdit
+from sbert_studio.explore.map_edits import EditHistory
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
@@ -36,7 +36,7 @@ def act(page: Page, map_key: str, action: str, item: object) -> Any:
     return handlers.act_on_map(page, map_key, None, None, Selection(action, item))
 
 
-def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page, corpus_key: str, map_key: str) -> None:
+def test_labels_and_removals_change_the_corpus_and_are_undone(page: Page, corpus_key: str, map_key: str) -> None:
     value, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2, 99], "name": " urgent "})
     labelled = page.corpora.get(key)
     assert labelled.corpus.fields["label"][:4] == ("urgent", "", "urgent", "") and labelled.id == page.corpora.get(corpus_key).id
@@ -46,9 +46,6 @@ def test_labels_become_a_column_of_the_corpus_and_undo_takes_it_back(page: Page,
     assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == "Clusters" and value["edits"] == []
     with pytest.raises(StudioError, match="nothing to undo"):
         edit(page, map_key, key, {"do": "undo"})
-
-
-def test_removed_texts_leave_the_corpus_and_come_back(page: Page, corpus_key: str, map_key: str) -> None:
     whole = page.corpora.get(corpus_key)
     value, key = edit(page, map_key, corpus_key, {"do": "remove", "rows": [0, 1]})
     less = page.corpora.get(key)
@@ -58,17 +55,18 @@ def test_removed_texts_leave_the_corpus_and_come_back(page: Page, corpus_key: st
     assert page.corpora.get(key).corpus == whole.corpus and page.corpora.get(key).id == whole.id
 
 
-def test_another_corpus_that_was_chosen_meanwhile_stays(page: Page, corpus_key: str, map_key: str) -> None:
-    other = page.corpora.put(page.corpora.sample())
-    value, key = edit(page, map_key, other, {"do": "label", "rows": [0], "name": "x"})
-    assert key is None and value["labels"][0]["label"] == "x"
-
-
-def test_a_first_map_does_not_choose_its_data(page: Page, map_key: str) -> None:
+def test_a_map_follows_its_data_and_does_not_select_it(page: Page, map_key: str, corpus_key: str) -> None:
     settings = MapSettings(neighbors=5)
     first = handlers.draw_first_map(page, MapInputs(None, None, None, None), settings)
     assert first is not None and first.corpus is UNCHANGED and first.map_key in page.maps
     assert handlers.draw_map(page, MapInputs(None, None, None, None), settings).corpus in page.corpora
+    assert handlers.clear_map(page, map_key, corpus_key) is None
+    other = handlers.clear_map(page, map_key, page.corpora.put(page.corpora.sample()))
+    assert other is not None and other.notes is None
+    assert handlers.clear_map(page, None, corpus_key) is None
+    other = page.corpora.put(page.corpora.sample())
+    value, key = edit(page, map_key, other, {"do": "label", "rows": [0], "name": "x"})
+    assert key is None and value["labels"][0]["label"] == "x"
 
 
 def test_labels_stay_when_the_map_is_drawn_again(page: Page, corpus_key: str, map_key: str) -> None:
@@ -99,25 +97,17 @@ def test_clusters_are_renamed_merged_and_split(page: Page, corpus_key: str, map_
     assert len(value["cluster_names"]) == 2
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        None,
-        [],
-        {"do": "format the disk"},
-        {"do": "label", "rows": [], "name": "x"},
-        {"do": "label", "rows": [0], "name": ""},
-        {"do": "label", "rows": [0], "name": None},
-        {"do": "remove", "rows": [99]},
-        {"do": "rename", "cluster": "0", "name": "x"},
-        {"do": "merge", "clusters": [0, True]},
-        {"do": "merge", "clusters": 3},
-        {"do": "split", "cluster": [0]},
-    ],
-)
-def test_what_the_browser_may_send_is_not_trusted(page: Page, corpus_key: str, map_key: str, request_: Any) -> None:
-    with pytest.raises(StudioError):
-        edit(page, map_key, corpus_key, request_)
+INVALID_EDITS: list[Any] = [
+    None, [], {"do": "format the disk"}, {"do": "label", "rows": [], "name": "x"}, {"do": "label", "rows": [0], "name": ""},
+    {"do": "label", "rows": [0], "name": None}, {"do": "remove", "rows": [99]}, {"do": "rename", "cluster": "0", "name": "x"},
+    {"do": "merge", "clusters": [0, True]}, {"do": "merge", "clusters": 3}, {"do": "split", "cluster": [0]},
+]  # fmt: skip
+
+
+def test_invalid_edits_are_refused(page: Page, corpus_key: str, map_key: str) -> None:
+    for request in INVALID_EDITS:
+        with pytest.raises(StudioError):
+            edit(page, map_key, corpus_key, request)
     assert page.maps.get(map_key).edits.steps == ()
 
 
@@ -131,13 +121,6 @@ def test_the_maps_csv_has_every_row_that_is_left_with_its_cluster_and_label(page
     assert [row["cluster_label"] for row in rows[:3]] == ["odd", "even", "odd"] and rows[1]["label"] == "'=cmd()"
 
 
-def test_a_map_says_what_is_to_be_known_of_it(page: Page, map_key: str) -> None:
-    assert notes_value(page, map_key) is None
-    shown = page.maps.get(map_key)
-    told = replace(shown, view=replace(shown.view, notes=("2 of 9 words are passed over.", "Its texts look like Chinese.")))
-    assert notes_value(page, page.maps.put(told)) == {"text": " ".join(told.view.notes)}
-
-
 def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_key: str) -> None:
     model = page.studio.settings.default_model
     edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "x"})
@@ -148,12 +131,22 @@ def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_k
     assert corpus_on_map(page, map_key, corpus_key, "another model") is None
 
 
-def test_a_list_holds_its_rows_once_and_leaves_out_what_is_none(page: Page, map_key: str) -> None:
-    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 3, 5, -1, 99, "7", None, True]})
-    assert [item["row"] for item in listed] == [3, 5]
+def test_texts_and_rows_of_a_map_are_sent_once_and_only_for_its_key(page: Page, map_key: str) -> None:
     corpus = page.maps.get(map_key).corpus
-    assert [(item["line"], item["text"]) for item in listed] == [(corpus.lines[r], corpus.texts[r]) for r in (3, 5)]
+    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 3, 5, -1, 99, "7", None, True]})
+    assert [(item["row"], item["line"], item["text"]) for item in listed] == [(r, corpus.lines[r], corpus.texts[r]) for r in (3, 5)]
     assert handlers.get_items(page, {"key": map_key, "rows": "all"}) == []
+    sent = handlers.get_texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]})
+    assert sent == [{"row": row, "line": corpus.lines[row], "text": corpus.texts[row], "cells": []} for row in (5, 7)]
+    assert handlers.get_texts(page, {"key": map_key, "start": 5}) == []
+    word = corpus.texts[5].split()[0]
+    expected = [row for row, text in enumerate(corpus.texts) if word.lower() in text.lower()]
+    assert handlers.find_words(page, {"key": map_key, "query": word.upper()}) == expected
+    assert handlers.find_words(page, {"key": map_key, "query": ""}) == []
+    for request in ({}, {"key": 3}, {"key": "guess", "start": 0, "count": 3}):
+        for ask in handlers.SERVER_FUNCTIONS.values():
+            with pytest.raises(StudioError):
+                ask(page, request)
 
 
 def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(page: Page, map_key: str) -> None:
@@ -168,7 +161,11 @@ def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(pa
     assert [item["cells"] for item in listed] == list(cells)
 
 
-def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, map_key: str) -> None:
+def test_neighbors_of_a_query_and_of_a_text_are_found(page: Page, map_key: str) -> None:
+    text = page.maps.get(map_key).corpus.texts[9]
+    found = handlers.find_meaning(page, {"key": map_key, "query": text})
+    assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
+    assert server_function(page, "map_find", handlers.find_meaning)({"key": map_key, "query": " "})["error"]  # type: ignore[index]
     found = handlers.find_neighbors(page, {"key": map_key, "row": 4})
     assert len(found["rows"]) == 12 and 4 not in found["rows"] and found["scores"] == sorted(found["scores"], reverse=True)
     gone = tuple(found["rows"][:5])
@@ -177,30 +174,6 @@ def test_a_click_finds_the_nearest_and_passes_over_what_was_removed(page: Page, 
     assert again["rows"][:7] == found["rows"][5:] and len(again["rows"]) == 12
     for row in (gone[0], 99, "4", None, True):
         assert "no longer on the map" in server_function(page, "map_near", handlers.find_neighbors)({"key": map_key, "row": row})["error"]  # type: ignore[index]
-
-
-def test_words_find_what_is_nearest_in_meaning(page: Page, map_key: str) -> None:
-    text = page.maps.get(map_key).corpus.texts[9]
-    found = handlers.find_meaning(page, {"key": map_key, "query": text})
-    assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
-    assert server_function(page, "map_find", handlers.find_meaning)({"key": map_key, "query": " "})["error"]  # type: ignore[index]
-
-
-def test_texts_of_a_map_are_given_to_who_holds_its_key_only(page: Page, map_key: str) -> None:
-    texts = page.maps.get(map_key).corpus.texts
-    assert handlers.get_texts(page, {"key": map_key, "rows": [5, 7, "x", -1, 10**9]}) == [
-        {"row": row, "line": page.maps.get(map_key).corpus.lines[row], "text": texts[row], "cells": []} for row in (5, 7)
-    ]
-    assert handlers.get_texts(page, {"key": map_key, "start": 5}) == []
-    word = texts[5].split()[0]
-    assert handlers.find_words(page, {"key": map_key, "query": word.upper()}) == [
-        row for row, text in enumerate(texts) if word.lower() in text.lower()
-    ]
-    assert handlers.find_words(page, {"key": map_key, "query": ""}) == []
-    for request in ({}, {"key": 3}, {"key": "guess", "start": 0, "count": 3}):
-        for ask in handlers.SERVER_FUNCTIONS.values():
-            with pytest.raises(StudioError):
-                ask(page, request)
 
 
 def test_a_corpus_too_large_to_draw_keeps_the_account_of_all_its_rows(
@@ -228,14 +201,6 @@ def test_progress_names_each_phase_of_drawing(page: Page, corpus_key: str) -> No
     assert list(dict.fromkeys(words[:6] for words in reported)) == ["1 of 3", "2 of 3", "3 of 3"]
 
 
-def test_what_was_removed_is_no_row_any_more(page: Page, map_key: str) -> None:
-    drawn = page.maps.get(map_key)
-    assert remaining_rows([0, 1], drawn) == [0, 1]
-    edit(page, map_key, None, {"do": "remove", "rows": [0]})
-    assert remaining_rows([0, 1], page.maps.get(map_key)) == [1]
-    assert isinstance(page.maps.get(map_key).edits.steps[0], RemoveEdit)
-
-
 def test_labels_are_taught_as_a_table_of_texts_and_labels(page: Page, corpus_key: str, map_key: str) -> None:
     with pytest.raises(StudioError, match="no text has a label"):
         handlers.training_table(page, page.maps.get(map_key))
@@ -249,18 +214,6 @@ def test_labels_are_taught_as_a_table_of_texts_and_labels(page: Page, corpus_key
         rows = [(row["text"], row["label"]) for row in csv.DictReader(source)]
     texts = page.maps.get(map_key).corpus.texts
     assert sorted(rows) == sorted([(texts[0], "x"), (texts[2], "x"), (texts[1], "=y")])
-
-
-def test_chosen_texts_go_into_the_basket_as_pairs_that_belong_together(
-    page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
-    assert act(page, map_key, "examples", [0, 1, 2, 99]).basket_version
-    texts = page.maps.get(map_key).corpus.texts
-    pairs = page.baskets.of(page.visitor(None)).pairs
-    assert {(pair.a, pair.b, pair.together) for pair in pairs} == {(texts[0], texts[1], True), (texts[1], texts[2], True)}
-    with pytest.raises(StudioError):
-        act(page, map_key, "examples", [3])
 
 
 def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page: Page, corpus_key: str, map_key: str) -> None:
@@ -288,9 +241,14 @@ def test_hits_are_found_on_the_map(page: Page, corpus_key: str, map_key: str) ->
             show_on_map(page, corpus_key, nothing, "Found")
 
 
-def test_a_thumb_beside_a_neighbour_puts_it_into_the_basket_with_the_text_that_was_clicked(
-    page: Page, corpus_key: str, map_key: str
-) -> None:
+def test_texts_go_into_the_basket_as_pairs(page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
+    assert act(page, map_key, "examples", [0, 1, 2, 99]).basket_version
+    texts = page.maps.get(map_key).corpus.texts
+    pairs = page.baskets.of(page.visitor(None)).pairs
+    assert {(pair.a, pair.b, pair.together) for pair in pairs} == {(texts[0], texts[1], True), (texts[1], texts[2], True)}
+    with pytest.raises(StudioError):
+        act(page, map_key, "examples", [3])
     texts = page.maps.get(map_key).corpus.texts
     assert act(page, map_key, "together", [3, 5]).basket_version is not UNCHANGED
     act(page, map_key, "apart", [3, 7])
@@ -349,13 +307,6 @@ def test_types_and_text_columns_of_the_data_dialog_reach_the_map(page: Page, tmp
         drawn_key = draw(page, key, None, None, MapSettings(neighbors=5))[1]
         assert handlers.get_column(page, {"key": drawn_key, "name": "priority"})["kind"] == expected
     assert heading(page, page.maps.get(drawn_key))["columns"] == ["title", "message"]
-
-
-def test_other_data_hides_the_map_but_not_one_that_a_link_has_drawn_of_it(page: Page, corpus_key: str, map_key: str) -> None:
-    assert handlers.clear_map(page, map_key, corpus_key) is None
-    other = handlers.clear_map(page, map_key, page.corpora.put(page.corpora.sample()))
-    assert other is not None and other.notes is None
-    assert handlers.clear_map(page, None, corpus_key) is None
 
 
 def bits(rows: Sequence[int], total: int) -> dict[str, str]:
@@ -441,6 +392,9 @@ def test_what_a_filter_leaves_is_read_as_the_whole_column_is(page: Page, table_m
     report = pd.read_excel(handlers.write_report(page, table_map, chosen), sheet_name=None, header=None)
     months = {str(value)[:7] for value in report["Over time by sent"].iloc[0, 1:]}
     assert months == {"2024-03"}
+    book = pd.read_excel(handlers.write_table(page, table_map, chosen, ".xlsx"), sheet_name=None)
+    texts = next(iter(book.values()))["text"].tolist()
+    assert texts == [f"text number {row} of this table" for row in kept] and "stars: 4 to 5" in book["Notes"].to_string()
     data = handlers.write_html(page, table_map, chosen).read_text(encoding="utf-8")
     columns = json.loads(data.partition('id="data">')[2].partition("</script>")[0])["columns"]
     assert columns["stars"]["kind"] == "number" and columns["sent"]["kind"] == "date"
@@ -448,15 +402,12 @@ def test_what_a_filter_leaves_is_read_as_the_whole_column_is(page: Page, table_m
     assert days.tolist() == [date(2024, 3, 1 + row % 9) for row in kept]
 
 
-def test_a_type_that_the_user_chose_holds_in_exports_too(page: Page, table_map: str) -> None:
+def test_exports_have_every_column_and_the_chosen_types(page: Page, table_map: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(handlers.write_table(page, table_map).read_text(encoding="utf-8-sig"))))
+    assert (rows[3]["x__"], rows[3]["x_"]) == ("mine 3", "other 3")
     drawn = page.maps.get(table_map)
     page.maps.put(replace(drawn, corpus=replace(drawn.corpus, types={"stars": "category", "sent": "category"})), table_map)
     data = handlers.write_html(page, table_map).read_text(encoding="utf-8")
     columns = json.loads(data.partition('id="data">')[2].partition("</script>")[0])["columns"]
     assert columns["stars"]["kind"] == "category" and columns["sent"]["kind"] == "category"
     assert "By sent" in pd.read_excel(handlers.write_report(page, table_map), sheet_name=None)
-
-
-def test_no_column_of_the_table_is_lost_in_the_file_of_a_map(page: Page, table_map: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(handlers.write_table(page, table_map).read_text(encoding="utf-8-sig"))))
-    assert (rows[3]["x__"], rows[3]["x_"]) == ("mine 3", "other 3")

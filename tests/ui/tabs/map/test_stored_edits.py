@@ -142,21 +142,14 @@ def test_they_go_with_their_file(page: Page, edited: str) -> None:
     assert beside(page) == []
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "{",
-        "[]",
-        "null_",
-        '{"removed": "x"}',
-        {"removed": [2], "labels": {}},
-        {"drawn": "another"},
-        {"steps": [{"do": "label", "rows": [99], "name": "x"}]},
-        {"steps": [{"do": "split", "cluster": 0, "parts": [[0]], "names": 3}]},
-        {"steps": [{"do": "rename", "cluster": [0], "name": "x"}]},
-        {"labels": ["urgent"]},
-    ],
-)
+DAMAGE: list[Any] = [
+    "{", "[]", "null_", '{"removed": "x"}', {"removed": [2], "labels": {}}, {"drawn": "another"}, {"labels": ["urgent"]},
+    {"steps": [{"do": "label", "rows": [99], "name": "x"}]}, {"steps": [{"do": "rename", "cluster": [0], "name": "x"}]},
+    {"steps": [{"do": "split", "cluster": 0, "parts": [[0]], "names": 3}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_what_is_damaged_is_said_and_left_out(page: Page, edited: str, toasts: list[str], damage: Any) -> None:
     (path,) = beside(page)
     path.write_text(damage if isinstance(damage, str) else json.dumps(json.loads(path.read_text()) | damage), encoding="utf-8")
