@@ -1,4 +1,4 @@
-"""Commands that make training data: ``pairs`` and ``negatives``."""
+"""Commands that make and check training data: ``pairs``, ``negatives`` and ``labels``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import typer
 from ..errors import StudioError
 from ..registry import parse_params
 from ..workspace import require_writable_file
-from .options import LlmModel, LlmUrl, open_studio
-from .output import Answer, Json, Model, one_line, print_message, print_notes, progress_by_phase
+from .options import LlmModel, LlmUrl, open_studio, with_overrides
+from .output import Answer, Json, Model, one_line, print_message, print_notes, progress, progress_by_phase
 from .train import parse_settings
 
 if TYPE_CHECKING:
+    from ..data.schema.roles import SchemaOverrides
     from ..services import Studio
     from ..services.written_queries import WritingOptions
 
 _JSONL = ".jsonl"
+_LEAST_SHOWN = 10  # suspicious labels
 Out = Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Output file, which train reads.")]
 
 
@@ -159,4 +161,35 @@ def _require_json_lines(out: Path, *sources: Path) -> None:
     require_writable_file(out, *sources)
 
 
-COMMANDS = (pairs, negatives)
+@with_overrides
+def labels(
+    *,
+    source: Annotated[str, typer.Argument(metavar="FILE|RUN", help="Labelled rows, or a run, whose training rows are checked.")],
+    overrides: SchemaOverrides,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the list as CSV.")] = None,
+    model: Model = None,
+    json: Json = False,
+) -> Answer:
+    """List the rows whose label is contradicted most by models that were not trained on them."""
+    from ..data.cells import write_rows
+
+    if out is not None:
+        require_writable_file(out, Path(source))
+    with open_studio() as studio, progress("encoding", "texts") as report:
+        is_run = source.startswith("run-") and not Path(source).exists()
+        found = (
+            studio.labels.check_run(source, report)
+            if is_run
+            else studio.labels.check_file(Path(source), model, overrides=overrides, progress=report)
+        )
+    if out is not None:
+        width = max((len(one.texts) for one in found.listed), default=1)
+        names = ["row", *(f"text{place}" for place in range(1, width + 1)), "label", "predicted", "doubt"]
+        write_rows(out, names, ([str(one.row), *one.texts, one.label, one.predicted, f"{one.doubt:.3f}"] for one in found.listed))
+    shown = found.listed[: max(found.suspicious, _LEAST_SHOWN)]
+    lines: list[str | list[str]] = [found.describe()]
+    lines += [[f"row {one.row}", f"{one.label} → {one.predicted}?", " | ".join(one_line(text, 60) for text in one.texts)] for one in shown]
+    return Answer({**found.to_json(), **({"out": str(out)} if out else {})}, lines)
+
+
+COMMANDS = (pairs, negatives, labels)

@@ -223,6 +223,7 @@ def _train_answer(run: Run, model: str | None, accounts: dict[str, RowReport]) -
         "pairs_per_second": run.pairs_per_second,
         "before": dict(run.before),
         "after": dict(run.after),
+        "learning_curve": run.after.get("learning_curve"),
         "accounts": {part: account.to_json() for part, account in accounts.items()},
     }
     rate = format_rate(run.pairs_per_second)

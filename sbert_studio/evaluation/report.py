@@ -14,6 +14,7 @@ from ..i18n import _, capitalize, join, ngettext
 from ..serialization import OMIT_EMPTY, Internal, JsonResult, describe_schema, doc
 from .answers import Predictions
 from .changes import ScoreChange, describe_change, format_score, interval_verdict
+from .learning_curve import describe_curve
 
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 
@@ -293,6 +294,7 @@ def describe_run(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
         describe_general_change(before, after),
         describe_kept_model(after),
         describe_selection(after),
+        describe_curve(after.get("learning_curve")),
     )
     return [sentence for sentence in found if sentence]
 

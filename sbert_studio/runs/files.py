@@ -143,6 +143,14 @@ class RunFiles:
             found.append((names, set(zip(*(table.column(name) for name in names), strict=True))))
         return found
 
+    def table(self, part: str) -> Table:
+        """Return a data file as a table.
+
+        Raises:
+            StudioError: the run's copy is missing or was changed.
+        """
+        return self._table(self.source()[part])
+
     def first_roles(self) -> Roles:
         return self._roles("first")
 

@@ -79,7 +79,10 @@ class Distillation(JsonResult):
             )
         )
         speed = _(
-            "{student} texts per second instead of {teacher}", student=f"{self.student_rate:,.0f}", teacher=f"{self.teacher_rate:,.0f}"
+            "{student} texts per second instead of {teacher} ({times} times as fast)",
+            student=f"{self.student_rate:,.0f}",
+            teacher=f"{self.teacher_rate:,.0f}",
+            times=f"{self.student_rate / max(self.teacher_rate, 1e-9):,.1f}",
         )
         return join("; ", (agreement, speed))
 
@@ -94,7 +97,7 @@ class DistillationService(Service):
     def distill(
         self,
         teacher: str,
-        file: str | Path,
+        file: str | Path | Table,
         student: str,
         *,
         columns: Sequence[str] = (),
@@ -125,7 +128,7 @@ class DistillationService(Service):
         rest, held = _split(texts)
         test, rate, is_scorer = self._test(teacher, student, held, begin_phase)
         before = test.measure(self._untrained(student, int((settings or {}).get("layers") or 0)))
-        data = self._training_table(Path(file).stem, rest, student, is_scorer=is_scorer)
+        data = self._training_table(file.name if isinstance(file, Table) else Path(file).stem, rest, student, is_scorer=is_scorer)
         settings = {"dev_fraction": 0, "evaluation": "split", **(settings or {}), "teacher": teacher}
         settings.setdefault("loss", "distill_kl" if is_scorer else "embedding_mse")
         choices = SchemaOverrides(kind="triplets" if is_scorer else "sentences", columns=data.columns, as_read=True)
@@ -138,11 +141,12 @@ class DistillationService(Service):
                 progress(getattr(event, "run_step", 0) or getattr(event, "step", 0), steps)
 
         run = self._fine_tune.train(request, out=out, on_event=on_event, should_stop=should_stop)
-        begin_phase("measuring", "")
-        done = run.status == "finished"
         model = "" if run.model_path is None else str(out or run.id)
-        distilled = self.catalog.load(model) if done else None
-        after, speed = (None, 0.0) if distilled is None else (test.measure(distilled), _rate(distilled.encode, held))
+        after, speed = None, 0.0
+        if run.status == "finished":
+            begin_phase("measuring", "")
+            distilled = self.catalog.load(model)
+            after, speed = test.measure(distilled), _rate(distilled.encode, held)
         seconds = time.perf_counter() - began
         return Distillation(run.id, run.status, teacher, student, model, len(rest), len(held), before, after, rate, speed, seconds)
 
@@ -150,7 +154,7 @@ class DistillationService(Service):
         self,
         teacher: str,
         model: str,
-        file: str | Path,
+        file: str | Path | Table,
         *,
         columns: Sequence[str] = (),
         begin_phase: BeginPhase = lambda phase, unit: None,
@@ -178,7 +182,7 @@ class DistillationService(Service):
         encoder.keep_layers(layers)
         return encoder
 
-    def _texts(self, file: str | Path, columns: Sequence[str], begin_phase: BeginPhase) -> list[str]:
+    def _texts(self, file: str | Path | Table, columns: Sequence[str], begin_phase: BeginPhase) -> list[str]:
         return list(dict.fromkeys(self._static.read_texts(file, columns, begin_phase("reading", "bytes"))[1]))
 
     def _test(self, teacher: str, student: str, held: Sequence[str], begin_phase: BeginPhase) -> tuple[_AgreementTest, float, bool]:

@@ -127,11 +127,12 @@ class TrainingPlanner(Service):
 
     def describe_trainings(self, plan: TrainPlan) -> str:
         """Describe a run that trains several times, with its total time if the model's speed is known; empty if it trains once."""
-        from ..training.members import plan_folds
+        from ..training.members import plan_curve, plan_folds
 
         spec = plan.spec
         try:
-            folds = [len(member.train_rows) for member in plan_folds(spec, plan.examples, plan.dev_examples)]
+            planned = plan_folds(spec, plan.examples, plan.dev_examples)
+            folds = [len(member.train_rows) for member in (*planned, *plan_curve(planned))]
         except StudioError:
             return ""  # Start reports it
         rows = [*folds, len(plan.examples)] if folds else [len(plan.examples)] * spec.seeds * max(1, spec.folds)

@@ -93,6 +93,7 @@ class Resources:
     shared_progress: _Lazy[SharedProgress] = _Lazy(lambda own: SharedProgress())
     # Background jobs that train static embeddings, evaluate, and make training data from documents.
     embedding_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
+    distillation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     evaluation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     document_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
 
@@ -178,7 +179,8 @@ class Resources:
             callback()
         with self._lock:
             created, self._created = self._created, {}
-        for name in ("embedding_jobs", "evaluation_jobs", "document_jobs", "background", "runner", "store"):
+        queues = ("embedding_jobs", "distillation_jobs", "evaluation_jobs", "document_jobs")
+        for name in (*queues, "background", "runner", "store"):
             if name in created:
                 created[name].close()
 

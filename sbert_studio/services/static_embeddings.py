@@ -25,6 +25,7 @@ from .jobs import BeginPhase
 from .resources import Resources, Service
 
 if TYPE_CHECKING:
+    from ..data.loading.table import Table
     from ..models.static import Learner
     from ..models.word_encoder import WordEncoder
 
@@ -160,7 +161,7 @@ class StaticEmbeddingService(Service):
         model: str | None = None,
         *,
         dim: int = 256,
-        vocabulary: str | Path | None = None,
+        vocabulary: str | Path | Table | None = None,
         columns: Sequence[str] = (),
         out: Path | None = None,
         name: str = "",
@@ -248,7 +249,7 @@ class StaticEmbeddingService(Service):
             raise StudioError(_("the vectors of {kind} are already trained", kind=kind), "omit --set")
         return None
 
-    def read_texts(self, file: str | Path, columns: Sequence[str], progress: Progress | None = None) -> tuple[str, list[str]]:
+    def read_texts(self, file: str | Path | Table, columns: Sequence[str], progress: Progress | None = None) -> tuple[str, list[str]]:
         """Return the name of a file and the texts of its columns (by default all that contain text), without blanks."""
         table = self._data.read_table(file, progress=progress)
         names = list(columns) or find_text_columns(table)

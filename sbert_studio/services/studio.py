@@ -7,6 +7,7 @@ from .data import DataService
 from .distillation import DistillationService
 from .evaluation import EvaluationService
 from .fine_tune import FineTuneService
+from .labels import LabelService
 from .language_model import LanguageModelService
 from .languages import LanguageService
 from .leaderboard import Leaderboard
@@ -43,6 +44,7 @@ class Studio(Resources):
         static_embeddings: train and distill static embedding models.
         planner: plan training runs and estimate their cost.
         fine_tune: train, follow, stop, resume and export runs.
+        labels: find suspicious labels of a file or a run.
         distillation: distill encoders and cross-encoders into smaller models.
         evaluation: evaluate and compare models.
         leaderboard: stored evaluation scores.
@@ -65,6 +67,7 @@ class Studio(Resources):
         self.static_embeddings = StaticEmbeddingService(self, self.data)
         self.planner = TrainingPlanner(self, self.data)
         self.fine_tune = FineTuneService(self, self.data, self.planner)
+        self.labels = LabelService(self, self.data)
         self.distillation = DistillationService(self, self.static_embeddings, self.fine_tune)
         self.leaderboard = Leaderboard(self)
         self.evaluation = EvaluationService(self, self.data, self.leaderboard)

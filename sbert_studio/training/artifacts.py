@@ -12,6 +12,8 @@ import numpy as np
 
 from ..data.split import find_pair_classes, normalize_text
 from ..evaluation.encoding import TIE, encode_columns, pair_similarities
+from ..evaluation.label_errors import Doubts, fit_ridge, judge, target_matrix
+from ..evaluation.learning_curve import describe_curve
 from ..evaluation.report import describe_gain, describe_selection, format_interval
 from ..i18n import _, ngettext
 from ..models.base import Encoder, PairScorer
@@ -32,6 +34,7 @@ _ARCHITECTURE_FIELDS = {"cross": ("architecture", "head"), "poly": ("architectur
 _PLAN = "plan.json"
 HELD_OUT, REFERENCE, MISTAKES = "held_out.jsonl", "known.jsonl", "mistakes.json"
 MAX_MISTAKES = 10
+MAX_DOUBTFUL = 100
 _MISTAKE_ROWS = 2_000  # a sample is enough to show the worst errors
 _MAX_CHARACTERS = 400
 
@@ -81,7 +84,7 @@ def write_model(
         if _training_pairs(folder)
         else ""
     )
-    caveats = (*_warnings(folder), *filter(None, (describe_selection(after), made)))
+    caveats = (*_warnings(folder), *filter(None, (describe_selection(after), made, describe_curve(after.get("learning_curve")))))
     facts = replace(facts, license=encoder.license, language=encoder.languages, caveats=caveats)
     encoder.save(folder / "model", card=encoder.card(facts))
 
@@ -163,17 +166,32 @@ def _write_rows(rows: Examples, path: Path) -> None:
 
 
 def find_mistakes(model: Trainable, held: Examples, reference: Examples | None = None, strength: float | None = None) -> dict[str, Any]:
-    """Return ``{kind, rows, strength, worst}``: the :data:`MAX_MISTAKES` rows of ``held`` with the largest errors, largest first.
+    """Return ``{kind, rows, strength, worst, doubtful, suspicious}``: the rows of ``held`` with the largest errors, largest first.
 
+    ``worst`` has at most :data:`MAX_MISTAKES` rows. ``doubtful``, at most :data:`MAX_DOUBTFUL`, are the rows whose label is contradicted
+    most, of which the first ``suspicious`` are worth a look (:mod:`~sbert_studio.evaluation.label_errors`); there ``by`` is the doubt.
     Errors are: a labelled text whose nearest text in ``reference`` has another label; the rank difference of a scored pair; a triplet whose
     negative is closer; a pair whose second text is not the nearest one. ``said`` of a pair is the gold score at the rank that the model
     gives it; it is missing for unordered labels and classifiers.
     """
     if len(held) > _MISTAKE_ROWS:
         held = held.take(np.unique(np.linspace(0, len(held) - 1, _MISTAKE_ROWS).round().astype(np.int64)))
-    found = _find(model, held, reference)
+    found, doubts = _find(model, held, reference)
     listed = sorted((one for one in found if one["by"] > 0), key=lambda one: -one["by"])[:MAX_MISTAKES]
-    return {"kind": held.kind, "rows": len(held), "strength": strength, "worst": listed}
+    doubtful = {} if doubts is None else {"doubtful": doubtful_rows(held, doubts), "suspicious": doubts.suspicious}
+    return {"kind": held.kind, "rows": len(held), "strength": strength, "worst": listed, **doubtful}
+
+
+def doubtful_rows(examples: Examples, doubts: Doubts) -> list[Mistake]:
+    """Return the rows whose label is contradicted most, most doubtful first; ``said`` is the predicted score or label."""
+
+    def named(value: float) -> Any:
+        return examples.labels[int(value)] if examples.labels else float(value)
+
+    assert examples.targets is not None
+    gold, said = examples.targets, doubts.predicted
+    listed = [place for place in doubts.order[:MAX_DOUBTFUL].tolist() if doubts.values[place] > 0]
+    return [_row(examples, place, float(doubts.values[place]), named(gold[place]), named(said[place])) for place in listed]
 
 
 def mistakes_file(strength: float) -> str:
@@ -185,7 +203,7 @@ def read_mistakes(path: Path) -> dict[str, Any] | None:
     """Read a file of mistakes; ``None`` if it is missing or damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        valid = isinstance(found["kind"], str) and all(_is_valid(one) for one in found["worst"])
+        valid = isinstance(found["kind"], str) and all(_is_valid(one) for one in (*found["worst"], *found.get("doubtful", ())))
         return {**found, "rows": int(found["rows"])} if valid else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -196,25 +214,37 @@ def merge_mistakes(parts: Sequence[dict[str, Any] | None]) -> dict[str, Any] | N
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    listed = sorted((one for part in known for one in part["worst"]), key=lambda one: -one["by"])[:MAX_MISTAKES]
-    return {**known[0], "rows": sum(part["rows"] for part in known), "worst": listed}
+
+    def merged(name: str, most: int) -> list[Mistake]:
+        return sorted((one for part in known for one in part.get(name, ())), key=lambda one: -one["by"])[:most]
+
+    found = {**known[0], "rows": sum(part["rows"] for part in known), "worst": merged("worst", MAX_MISTAKES)}
+    if "doubtful" in found:
+        found |= {"doubtful": merged("doubtful", MAX_DOUBTFUL), "suspicious": sum(part.get("suspicious", 0) for part in known)}
+    return found
 
 
-def _find(model: Trainable, held: Examples, reference: Examples | None) -> list[Mistake]:
+def _find(model: Trainable, held: Examples, reference: Examples | None) -> tuple[list[Mistake], Doubts | None]:
     if isinstance(model, PairScorer) and (model.labels != 1 or held.kind not in ("scored_pairs", "labelled_pairs")):
-        return []
+        return [], None
     if held.kind == "labelled_texts":
-        return _category_mistakes(model, held, held if reference is None else reference)
+        known = held if reference is None else reference
+        new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], known.texts[0]]))
+        # Without reference texts, the rows themselves are known: nothing contradicts a label then.
+        is_separate = reference is not None and known.labels == held.labels
+        doubts = judge(held, fit_ridge(old, target_matrix(known))(new)) if is_separate else None
+        return _category_mistakes(new, held, old, known), doubts
     if held.kind == "scored_pairs" or (held.kind == "labelled_pairs" and held.ordered):
-        return _rank_mistakes(model, held)
+        scores = pair_similarities(model, held.texts[0], held.texts[1])
+        features = np.stack([scores, scores**2], axis=1)
+        return _rank_mistakes(scores, held), judge(held, fit_ridge(features, target_matrix(held))(features))
     if held.kind == "triplets":
-        return _triplet_mistakes(model, held)
-    return _retrieval_mistakes(model, held) if held.kind == "positive_pairs" else []
+        return _triplet_mistakes(model, held), None
+    return _retrieval_mistakes(model, held) if held.kind == "positive_pairs" else [], None
 
 
-def _category_mistakes(model: Trainable, held: Examples, reference: Examples) -> list[Mistake]:
+def _category_mistakes(new: np.ndarray, held: Examples, old: np.ndarray, reference: Examples) -> list[Mistake]:
     assert held.targets is not None and reference.targets is not None
-    new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], reference.texts[0]]))
     labels = np.array([reference.labels[int(label)] for label in reference.targets])
     normalized = [normalize_text(text) for text in reference.texts[0]]
     found = []
@@ -230,11 +260,11 @@ def _category_mistakes(model: Trainable, held: Examples, reference: Examples) ->
     return found
 
 
-def _rank_mistakes(model: Trainable, held: Examples) -> list[Mistake]:
+def _rank_mistakes(scores: np.ndarray, held: Examples) -> list[Mistake]:
     from scipy.stats import rankdata
 
     assert held.targets is not None
-    scores, targets = pair_similarities(model, held.texts[0], held.texts[1]), held.targets.astype(np.float64)
+    targets = held.targets.astype(np.float64)
     gold_ranks, ranks = (rankdata(values) for values in (targets, scores))
     at = np.sort(targets)[np.clip(np.rint(ranks).astype(int) - 1, 0, len(held) - 1)]
 

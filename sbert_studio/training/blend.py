@@ -352,7 +352,7 @@ def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], valu
     ended = dict(after.get("chosen") or {name: figure for name, figure in after.items() if name != "strengths"})
     if "strength" in ended and abs(ended["strength"] - value) < 1e-9:
         return ended | ({"strengths": marks} if marks else {})
-    always = ("metric", "task", "rows", "folds", "strengths", "each", "sd", "score")
+    always = ("metric", "task", "rows", "folds", "strengths", "each", "sd", "score", "learning_curve")
     found = {name: after[name] for name in always if name in after} | {"strength": value, "chosen": ended}
     if not marks:
         return found

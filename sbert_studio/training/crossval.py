@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import StudioError
 from ..evaluation.bootstrap import (
     MAX_UNDEFINED_SHARE,
     ScoredModel,
@@ -25,6 +26,7 @@ from ..evaluation.bootstrap import (
     selected_model_gain,
     wilson_interval,
 )
+from ..evaluation.learning_curve import extrapolate
 from ..evaluation.report import SHARE_METRICS
 from ..evaluation.tasks.categories import merge_confusions
 from ..i18n import _
@@ -35,7 +37,7 @@ from .blend import MARKS, TIE, best_mark, blend_obstacle, mark_summary, untuned_
 from .checkpoints import report_full_disk
 from .evaluator import EvaluationLog, Evaluator, GeneralProbe
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped, TrackedExamples
-from .members import OUTCOME, PARTS, Load, Member, OverallProgress, default_fold_count, planned_steps
+from .members import OUTCOME, PARTS, Load, Member, OverallProgress, default_fold_count, plan_curve, planned_steps
 from .prepare import apply_architecture
 from .spec import TrainSpec, resolve_loss
 from .steps import Processes
@@ -264,8 +266,9 @@ def cross_validate(
     """Evaluate on ``folds``, then train on all rows for the best share of the steps and keep the best blend.
 
     In addition to the scores of a single member, ``after`` has ``folds``, ``by_fold`` (score of each fold), ``tried`` (number of
-    candidates) and ``nested`` (score with the candidate for each fold selected on the other folds, which is reported for a fine-tuned
-    model).
+    candidates), ``nested`` (score with the candidate for each fold selected on the other folds, which is reported for a fine-tuned
+    model) and ``learning_curve`` (a :class:`~sbert_studio.evaluation.learning_curve.LearningCurve`), for which the first fold is also
+    trained on a quarter and half of its rows.
 
     Raises:
         StudioError: see :func:`~sbert_studio.training.trainer.train`.
@@ -275,7 +278,7 @@ def cross_validate(
         shutil.rmtree(folder / PARTS, ignore_errors=True)
         emit(ended.event())
         return ended
-    steps = [*(planned_steps(fold.spec, fold.train_rows) for fold in folds), planned_steps(spec, examples)]
+    steps = [*(planned_steps(one.spec, one.train_rows) for one in (*folds, *plan_curve(folds))), planned_steps(spec, examples)]
     trainer = MemberTrainer(load, emit, should_stop, steps, notes.pins)
     return _CrossValidation(resolve_loss(spec, examples), folds, trainer, folder).execute(examples, identity, notes.reasons)
 
@@ -284,6 +287,7 @@ class _CrossValidation:
     def __init__(self, spec: TrainSpec, folds: Sequence[Member], trainer: MemberTrainer, folder: Path) -> None:
         self.spec, self.folds, self.trainer, self.folder, self.emit = spec, folds, trainer, folder, trainer.emit
         self.blends = not blend_obstacle(spec)
+        self.curve: list[Member] = []  # trained parts of the first fold
         self.began = time.perf_counter()
         self.earlier = 0.0  # seconds spent on members before the run was resumed
 
@@ -318,8 +322,11 @@ class _CrossValidation:
                 self.emit(Notice("stopped during cross-validation: there is no model yet; resume the run to continue", passing=True))
             if outcome.status != "finished":
                 return self._end(self._outcome(outcome.status, before, question=outcome.question))
+        if self._train_curve(scores[0]) == "stopped":
+            return self._end(self._outcome("stopped", before))
         self.emit(Phase("comparing the folds"))
         after, share = self._choose(before, scores)
+        after |= self._learning_curve(len(examples))
         self._keep_mistakes(after)
         if "gain_interval" not in after and "interval" in after:
             self.emit(Notice("one label is too rare in the folds to distinguish a gain from chance"))
@@ -332,6 +339,35 @@ class _CrossValidation:
                 write_json(self.folder / OUTCOME, {"identity": identity, **found.to_json()})
             shutil.rmtree(self.folder / PARTS, ignore_errors=True)
         return self._end(found)
+
+    def _train_curve(self, untuned: Mapping[str, Any]) -> str:
+        """Train the first fold on parts of its rows; return the status of the last training."""
+        for member in plan_curve(self.folds):
+            try:
+                outcome = self._train(member, self._place(member), Assignment(untuned, general=None, judges=True))
+            except StudioError as error:
+                self.emit(Notice(_("the learning curve was not measured: {message}", message=error.message)))
+                return "failed"
+            if outcome.status != "finished":
+                return outcome.status
+            self.curve.append(member)
+        return "finished"
+
+    def _learning_curve(self, total: int) -> dict[str, Any]:
+        """Return the learning curve as an entry of the scores: of each size, the best of the base model, blends and fine-tuned model."""
+        members = [*self.curve, self.folds[0]]
+        best = []
+        for member in members:
+            folder = EvaluationLog(self._place(member))
+            names = [f"step-{folder.steps()[-1]}", *(f"strength-{mark}" for mark in (MARKS[1:-1] if self.blends else ()))]
+            tried = [(folder.scores(name).get("score"), folder.resampled(name)) for name in names]
+            known = [(score, drawn) for score, drawn in tried if score is not None and drawn is not None]
+            if not known:
+                return {}
+            best.append(max(known, key=lambda one: one[0]))
+        scores, drawn = zip(*best, strict=True)
+        curve = extrapolate([len(member.train_rows) for member in members], scores, drawn, total=total) if self.curve else None
+        return {} if curve is None else {"learning_curve": curve.to_json()}
 
     def _keep_mistakes(self, after: Mapping[str, Any]) -> None:
         name = mistakes_file(float(after.get("strength", 1.0)))

@@ -19,7 +19,7 @@ from ..models.trainable import Trainable
 from ..serialization import JsonResult
 from .evaluator import Evaluator, hold_out
 from .fast_layers import pack_batches
-from .members import plan_folds
+from .members import plan_curve, plan_folds
 from .prepare import prepare
 from .samplers import LengthGroupedSampler, Schedule, build_sampler
 from .spec import TrainSpec, resolve_loss
@@ -92,9 +92,10 @@ def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev
     judged = 0 if held is None else (len(held) + _PROBED) * often
     rows = len(train_rows)
     if folds:
-        judged = len(examples) * often + _PROBED * (often + 5)
-        rows = sum(len(fold.train_rows) for fold in folds) + len(examples)
-        steps = sum(_schedule(spec, one, processes).steps for one in (*(fold.train_rows for fold in folds), examples))
+        curve = plan_curve(folds)
+        judged = (len(examples) + sum(len(part.held or ()) for part in curve)) * often + _PROBED * (often + 5)
+        trained = [*(part.train_rows for part in (*folds, *curve)), examples]
+        rows, steps = sum(map(len, trained)), sum(_schedule(spec, one, processes).steps for one in trained)
     seconds = rows * spec.epochs * spec.soup * seconds_a_row + judged * seconds_a_judged_row
     return Estimate(seconds * times, peak, 1 / seconds_a_row, steps * times, len(folds))
 

@@ -16,6 +16,8 @@ from ..data.split import make_folds
 from ..errors import StudioError
 from ..evaluation.bootstrap import MIN_CLUSTERS
 from ..evaluation.evaluate import SCORED_KINDS
+from ..evaluation.learning_curve import MIN_ROWS as MIN_CURVE_ROWS
+from ..evaluation.learning_curve import nested_parts
 from ..i18n import _
 from .checkpoints import Checkpoints
 from .evaluator import hold_out, rarer_label, stratify_option, uninformative_reason
@@ -129,6 +131,15 @@ def plan_folds(spec: TrainSpec, examples: Examples, dev: Examples | None, folder
         return []
     fits = all(member.held is not None and 1 < len(member.held) <= _MAX_FOLD_SHARE * len(examples) for member in found)
     return found if fits or asked else []
+
+
+def plan_curve(folds: Sequence[Member]) -> list[Member]:
+    """Return the first fold with a quarter and half of its training rows, for the learning curve; empty if they are too few."""
+    if not folds or len(folds[0].train_rows) < MIN_CURVE_ROWS:
+        return []
+    fold = folds[0]
+    parts = nested_parts(fold.train_rows, seed=fold.spec.seed)
+    return [replace(fold, title=_("{fold}, {rows} training rows", fold=fold.title, rows=len(rows)), train_rows=rows) for rows in parts]
 
 
 def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:

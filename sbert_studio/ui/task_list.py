@@ -158,6 +158,7 @@ def _is_long(task: PageTask) -> bool:
 def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
     return [
         (page.studio.embedding_jobs, "fine-tune", "Static embeddings trained"),
+        (page.studio.distillation_jobs, "models", "Distillation finished"),
         (page.studio.evaluation_jobs, "evaluate", "Evaluation finished"),
         (page.studio.document_jobs, "fine-tune", "Training data made from documents"),
     ]

@@ -104,6 +104,14 @@ def _average_scores(table: Table, values: Mapping[str, Any]) -> Table:
     return table.with_column(name, cells).without_lines(dropped)
 
 
+def _set_cells(table: Table, values: Mapping[str, Any]) -> Table:
+    cells = table.column(values["column"])
+    for row, cell in values["cells"].items():
+        for index in _indices(table, [row]):
+            cells[index] = str(cell)
+    return table.with_column(values["column"], cells)
+
+
 def _change_texts(change: Callable[[str], str]) -> _Apply:
     def apply(table: Table, values: Mapping[str, Any]) -> Table:
         indices = _indices(table, values["rows"])
@@ -147,6 +155,7 @@ def _indices(table: Table, rows: Sequence[int]) -> list[int]:
 _FIXES: dict[str, _Apply] = {
     "drop_rows": lambda table, values: table.without_lines([int(row) for row in values["rows"]]),
     "drop_column": lambda table, values: table.without_column(values["column"]),
+    "set_cells": _set_cells,
     "swap_columns": _swap,
     "swap_cells": _swap,
     "average_scores": _average_scores,

@@ -13,6 +13,7 @@ from ....i18n import _, join, ngettext
 from ....progress import progress_share
 from ....runs.files import RunFiles
 from ....serialization import to_plain
+from ....services.labels import format_label
 from ....services.run_setup import strength_marks
 from ...run_view import LIVE, FollowedRun, gain_view, read_run, use_model
 from ...sessions.language import notify_info
@@ -42,6 +43,12 @@ _MISTAKES = {
     "positive_pairs": "Another text is closer than the matching text.",
 }
 
+_LEAST_SHOWN, _MOST_SHOWN = 10, 50  # suspicious labels
+_CHECKED_BY = {
+    "folds": "Each label was compared with the prediction of a fine-tuned model that had not been trained on the row.",
+    "frozen": "Each label was compared with a prediction from the base model's vectors and the other rows' labels.",
+}
+
 
 @dataclass(frozen=True)
 class RunPanelView:
@@ -58,6 +65,7 @@ class RunPanelView:
     strength: Value | None
     pinned: Value | None  # scores of the example pairs
     mistakes: Value | None
+    labels: Value | None  # suspicious labels
     timer: Update
 
 
@@ -135,6 +143,7 @@ def show_run(page: Page, followed: FollowedRun) -> RunPanelView:
         strength=None if run is None else strength_view(run),
         pinned=pinned_view(studio.fine_tune.get_pins(now.run_id) if now.run_id else None, now),
         mistakes=None if run is None else mistakes_view(studio, run),
+        labels=None if run is None else labels_view(studio, run),
         timer=props(active=now.status in LIVE),
     )
 
@@ -339,8 +348,8 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
         {
             "texts": one["texts"],
             "line": one["line"],
-            "gold": _format_target(one["gold"], roles),
-            "said": _format_target(one["said"], roles),
+            "gold": format_label(one["gold"], roles),
+            "said": format_label(one["said"], roles),
             "beside": one["beside"],
         }
         for one in found["worst"]
@@ -361,6 +370,19 @@ def mistakes_view(studio: Studio, run: Run) -> Value | None:
     return to_plain({"title": title, "note": join(" ", notes), "rows": rows})  # type: ignore[no-any-return]
 
 
+def labels_view(studio: Studio, run: Run) -> Value | None:
+    """Return the list of a run, or the offer to make it; ``None`` if the run has no model, or no labels that can be checked."""
+    if run.status not in ("finished", "stopped") or run.model_path is None or not studio.labels.can_check(run.id):
+        return None
+    found = studio.labels.of_run(run.id)
+    if found is None:
+        return {"run": run.id, "rows": None}
+    shown = found.listed[: min(max(found.suspicious, _LEAST_SHOWN), _MOST_SHOWN)]
+    rows = [{"row": one.row, "texts": one.texts, "label": one.label, "predicted": one.predicted} for one in shown]
+    note = join(" ", (_CHECKED_BY[found.by], "Many suspicious labels are right: read the row before you change it."))
+    return to_plain({"run": run.id, "title": found.describe(), "note": note, "choices": found.choices, "rows": rows})  # type: ignore[no-any-return]
+
+
 def mistake_pair(studio: Studio, run_id: str, number: object) -> TextPair:
     """Return the two texts of an error, and the model that made it. ``number``: index in the list, from the browser."""
     worst: Sequence[Mapping[str, Any]] = (studio.fine_tune.get_mistakes(run_id) or {"worst": []})["worst"]
@@ -375,11 +397,3 @@ def _roles(studio: Studio, run_id: str) -> Roles | None:
         return RunFiles(studio.workspace.run(run_id)).roles()
     except StudioError:
         return None
-
-
-def _format_target(value: float | str | None, roles: Roles | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    if roles is None or roles.low is None or roles.high is None:
-        return f"{value:.2f}"
-    return f"{roles.low + value * (roles.high - roles.low):.2g}"

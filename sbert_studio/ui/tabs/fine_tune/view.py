@@ -13,7 +13,7 @@ from ...panel import Panel
 from ...run_view import NO_RUN, FollowedRun, use_model, write_run_zip
 from ...state import FINE_TUNE, compare_with_base, next_runs_version
 from ...views import view
-from . import documents_panel, handlers, run_panel, view_model
+from . import documents_panel, handlers, label_panel, run_panel, view_model
 from .view_model import KINDS, NO_FILE, NO_GROUP, pins_form
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
             "strength": view("strength", elem_id="tune-strength"),
             "pinned": view("pins", elem_id="tune-pins"),
             "mistakes": view("mistakes", elem_id="tune-mistakes"),
+            "labels": view("labels", elem_id="tune-labels"),
         }
         with gr.Row(elem_classes=["sb-buttons"]):
             panel.components |= {
@@ -182,6 +183,7 @@ def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["alarm"].select, run_panel.answer_alarm, progress_on="alarm")
     panel.on(panel["strength"].select, run_panel.set_strength, progress_on="strength")
     panel.on(panel["mistakes"].select, run_panel.compare_mistake, output=("pair_to_compare", "tabs"), each=True, quiet=True)
+    panel.on(panel["labels"].select, label_panel.use_labels, task="tune", progress_on="labels")
     panel.on(panel["use"].click, use_model, quiet=True)
     panel.on(panel["compare"].click, compare_with_base, output="models_to_compare", quiet=True)
     listing = [page.runs_timer.tick, page.runs_version.change, panel["chosen"].change]

@@ -23,7 +23,7 @@ from ...views import UNCHANGED, Unchanged, Update, Value, props
 if TYPE_CHECKING:
     from ....data.samples import Sample
     from ....services import Studio
-    from ....services.jobs import JobView
+    from ....services.jobs import JobQueue, JobView
 
 PREFIX = "fit"
 _DEFAULT_KIND = "glove"
@@ -43,7 +43,7 @@ _COMMON = Field("common", int, 0, "Number of directions shared by all texts to r
 
 
 @dataclass(frozen=True)
-class TrainingView:
+class JobPanelView:
     state: Value | None
     job_id: str
     chosen: str  # id of the trained model
@@ -55,8 +55,8 @@ class TrainingView:
 
 
 @dataclass(frozen=True)
-class RestoredTraining:
-    view: TrainingView
+class RestoredJob:
+    view: JobPanelView
     section: Update | Unchanged
 
 
@@ -77,43 +77,49 @@ def change_form(page: Page, form: object) -> Value:
     return components.answer_form(form, embeddings_form(page.studio, components.form_values(form)))
 
 
-def start(page: Page, owner: object, form: object, chosen_file: str | None, model: str | None) -> TrainingView:
+def start(page: Page, owner: object, form: object, chosen_file: str | None, model: str | None) -> JobPanelView:
     values = components.form_values(form)
     file = chosen_file or (None if values.get("kind") == STATIC else str(samples()[0].path))
     start_training(page, owner, values, file, model)
     return show_training(page, owner)
 
 
-def show_training(page: Page, owner: object) -> TrainingView:
-    job = page.studio.embedding_jobs.latest(page.visitor(owner))
-    view, is_live = job_view(job, "static embeddings"), job is not None and job.active
+def show_training(page: Page, owner: object) -> JobPanelView:
+    return show_job(page, owner, page.studio.embedding_jobs, "static embeddings")
+
+
+def show_job(page: Page, owner: object, jobs: JobQueue, what: str) -> JobPanelView:
+    """Return the view of the visitor's latest job. ``what``: accessible name of its progress bar."""
+    job = jobs.latest(visitor := page.visitor(owner))
+    view, is_live = job_view(job, what), job is not None and job.active
     model = job.model if job is not None else ""
-    return TrainingView(
+    return JobPanelView(
         state=view,
         job_id=job.id if job else "",
         chosen=model,
         job=view,
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
         use=props(visible=bool(model)),
-        fits_timer=props(active=is_live),
+        # The timer also polls the other panel of jobs.
+        fits_timer=props(active=any(one.list_active(visitor) for one in (page.studio.embedding_jobs, page.studio.distillation_jobs))),
         ended=UNCHANGED if job is None or is_live else f"{job.id} {job.status}",
     )
 
 
-def poll_training(page: Page, owner: object, state: Value | None) -> TrainingView | None:
+def poll_training(page: Page, owner: object, state: Value | None) -> JobPanelView | None:
     view = show_training(page, owner)
     return None if view.state == state else view
 
 
-def stop_training(page: Page, owner: object, job_id: str) -> TrainingView:
+def stop_training(page: Page, owner: object, job_id: str) -> JobPanelView:
     page.studio.embedding_jobs.stop(page.visitor(owner), job_id)
     return show_training(page, owner)
 
 
-def restore_training(page: Page, owner: object) -> RestoredTraining:
+def restore_training(page: Page, owner: object) -> RestoredJob:
     view = show_training(page, owner)
     # The lists have just been drawn: the end of an earlier training job must not draw them again.
-    return RestoredTraining(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
+    return RestoredJob(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
 
 
 def kind_choices(studio: Studio) -> list[tuple[str, str]]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from ....explore.map_edits import MAX_NAME_LENGTH
-from ...components import PushPanel, download_button, form, sample_picker, upload
+from ...components import PushPanel, caption, download_button, form, refresh_model_choices, sample_picker, upload
 from ...panel import Panel
 from ...run_view import use_model
 from ...state import compare_with_base, next_runs_version
 from ...views import view
-from . import handlers, static_embeddings
+from . import distillation, handlers, static_embeddings
 from .handlers import no_selection
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ ORDER = 6
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "Models and runs", "text": "The models included with the studio, and your own."})
     _build_static_embeddings(studio, page)
+    _build_distillation(page)
     chosen = gr.State("")
     with gr.Row():
         with gr.Column(min_width=300, scale=2):
@@ -117,3 +118,45 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
     panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
     panel.on(use.click, use_model, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, static_embeddings.restore_training, quiet=True))
+
+
+def _build_distillation(page: Page) -> None:
+    with (
+        gr.Column(elem_classes=["sb-panel", "sb-fit"]),
+        gr.Accordion("Distill a teacher", open=False, elem_id="distil-open") as section,
+    ):
+        caption(distillation.HELP)
+        with gr.Row():
+            teacher = gr.Dropdown(
+                distillation.teacher_choices(page, None), value="", label="Teacher", allow_custom_value=True, elem_id="distil-teacher"
+            )
+            students = distillation.student_choices(page)
+            student = gr.Dropdown(students, value=students[0][1], label="Student", elem_id="distil-student")
+            name = gr.Textbox(label="Model name", placeholder="(defaults to the name of the teacher)", max_lines=1, elem_id="distil-name")
+        start = gr.Button("Distill", variant="primary", elem_id="distil-go")
+        job = view("job", elem_id="distil-job")
+        with gr.Row(elem_classes=["sb-buttons"]):
+            stop = gr.Button("Stop", variant="stop", visible=False, elem_id="distil-stop")
+            use = gr.Button("Use this model", variant="primary", visible=False, elem_id="distil-use")
+    panel = Panel(
+        page,
+        section=section,
+        teacher=teacher,
+        student=student,
+        name=name,
+        job=job,
+        stop=stop,
+        use=use,
+        job_id=gr.State(""),
+        chosen=gr.State(""),
+        state=gr.State(None),
+        ended=gr.Textbox("", visible="hidden", label="ended", elem_id="distil-ended"),
+    )
+    refresh_model_choices(page, teacher, lambda owner: distillation.teacher_choices(page, owner))
+    panel.on(start.click, distillation.start, progress_on="job")
+    panel.on(page.fits_timer.tick, distillation.poll, queue=False, trigger_mode="once", quiet=True)
+    stop.click(None, js="() => SB.stopping('distil-stop')")
+    panel.on(stop.click, distillation.stop, queue=False, quiet=True)
+    panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
+    panel.on(use.click, use_model, quiet=True)
+    page.on_load.append(lambda loaded: panel.on(loaded.then, distillation.restore, quiet=True))

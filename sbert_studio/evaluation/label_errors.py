@@ -1,0 +1,157 @@
+"""Suspicious labels: rows whose label is contradicted most by models that were not trained on them.
+
+A row's *doubt* is how much its out-of-fold prediction contradicts its label. For a class, it is by how much another class is preferred,
+the normalized margin of confident learning (Northcutt et al. 2021). For a score, it is the difference from the predicted score, in typical
+differences of rows with a similar prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data.split import make_folds
+from ..errors import StudioError
+from ..i18n import _
+from ..models.similarity import unit
+from ..progress import checkpoint
+from .encoding import encode_columns
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..models.base import Encoder
+    from ..progress import Progress
+
+CHECKED_KINDS = ("scored_pairs", "labelled_pairs", "labelled_texts")
+MIN_ROWS = 20
+_FOLDS = 5
+_PENALTIES = 10.0 ** np.arange(-2, 4)  # in mean squared singular values
+_COSINE = 30.0  # weight of the cosine among the standardized features: nearly unpenalized
+_NEIGHBORS = 0.1  # share of rows with a similar prediction
+_LEAST_SPREAD = 0.05  # of a score in [0, 1]
+_OUTLIER = 3.5  # doubt of a suspicious score, in typical differences
+_TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Doubts about the labels of n rows.
+
+    Attributes:
+        values: (n,) doubts; larger is more suspicious.
+        predicted: (n,) the predicted score in [0, 1] or class id.
+        suspicious: number of rows that are worth a look.
+    """
+
+    values: np.ndarray
+    predicted: np.ndarray
+    suspicious: int
+
+    @property
+    def order(self) -> np.ndarray:
+        """Places of the rows, most suspicious first."""
+        return np.argsort(-self.values, kind="stable")
+
+
+def find_doubts(encoder: Encoder, examples: Examples, *, folds: int = _FOLDS, seed: int = 12, progress: Progress | None = None) -> Doubts:
+    """Predict each label by ridge regression on the frozen vectors of the other folds; it takes seconds.
+
+    Raises:
+        StudioError: the examples have no labels that can be checked, or are too few.
+    """
+    if examples.kind not in CHECKED_KINDS or examples.targets is None:
+        raise StudioError("these examples have no scores or labels to check", "use pairs with scores or labels, or texts with a category")
+    if len(examples) < MIN_ROWS:
+        message = _("there are {rows} rows; checking labels needs {least}", rows=len(examples), least=MIN_ROWS)
+        raise StudioError(message, "label more rows first")
+    features = frozen_features([unit(one) for one in encode_columns(encoder, list(examples.texts), progress=progress)])
+    targets = target_matrix(examples)
+    predicted = np.zeros_like(targets)
+    for train, held in fold_places(examples, folds, seed):
+        checkpoint()
+        predicted[held] = fit_ridge(features[train], targets[train])(features[held])
+    return judge(examples, predicted)
+
+
+def fold_places(examples: Examples, folds: int = _FOLDS, seed: int = 12) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the places of training and held-out rows of each fold; no text is in both."""
+    numbered = replace(examples, lines=np.arange(len(examples)), teacher=None)
+    return [(train.lines, held.lines) for train, held in make_folds(numbered, folds, seed)]
+
+
+def frozen_features(vectors: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the features of texts, (n, d), or of pairs, (n, 2 d + 1): cosine, products and differences of the components."""
+    if len(vectors) == 1:
+        return np.asarray(vectors[0], np.float32)
+    left, right = vectors[:2]
+    products = left * right
+    rest = np.concatenate([products, np.abs(left - right)], axis=1)
+    rest = (rest - rest.mean(axis=0)) / rest.std(axis=0).clip(1e-6)
+    cosine = products.sum(axis=1, keepdims=True)
+    return np.concatenate([_COSINE * (cosine - cosine.mean()) / cosine.std().clip(1e-6), rest], axis=1).astype(np.float32)
+
+
+def target_matrix(examples: Examples) -> np.ndarray:
+    """Return the scores, (n, 1), or the classes as indicators, (n, classes), float32."""
+    assert examples.targets is not None
+    if examples.kind == "scored_pairs":
+        return np.asarray(examples.targets[:, None], np.float32)
+    return np.eye(len(examples.labels), dtype=np.float32)[examples.targets.astype(np.int64)]
+
+
+def fit_ridge(features: np.ndarray, targets: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the predictions of a ridge regression; its penalty has the least leave-one-out error (Allen's PRESS statistic)."""
+    center, mean = features.mean(axis=0), targets.mean(axis=0)
+    left, sizes, right = np.linalg.svd((features - center).astype(np.float32), full_matrices=False)
+    centered = targets - mean
+    within = left.T @ centered
+    penalties = _PENALTIES * float((sizes**2).mean())
+
+    def press(penalty: float) -> float:
+        kept = sizes**2 / (sizes**2 + penalty)
+        residuals = centered - left @ (kept[:, None] * within)
+        leverage = left**2 @ kept + 1 / len(features)
+        return float(((residuals / (1 - leverage).clip(1e-3)[:, None]) ** 2).mean())
+
+    penalty = min(penalties, key=press)
+    weights = right.T @ ((sizes / (sizes**2 + penalty))[:, None] * within)
+    return lambda other: np.asarray((other - center) @ weights + mean)
+
+
+def judge(examples: Examples, predicted: np.ndarray) -> Doubts:
+    """Return the doubts about the labels.
+
+    Args:
+        predicted: out-of-fold predictions, (n, 1) scores or (n, classes).
+    """
+    assert examples.targets is not None
+    if examples.kind == "scored_pairs":
+        return _doubt_scores(examples.targets.astype(np.float64), predicted[:, 0].astype(np.float64))
+    return _doubt_classes(examples.targets.astype(np.int64), predicted.astype(np.float64))
+
+
+def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
+    difference = np.abs(targets - predicted)
+    order = np.argsort(predicted, kind="stable")
+    half = max(5, round(_NEIGHBORS * len(targets) / 2))
+    spread = np.empty(len(targets))
+    for place, row in enumerate(order):
+        spread[row] = np.median(difference[order[max(0, place - half) : place + half + 1]])
+    values = difference / (_TYPICAL * spread).clip(_LEAST_SPREAD)
+    return Doubts(values, predicted.clip(0, 1), int((values > _OUTLIER).sum()))
+
+
+def _doubt_classes(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
+    rows = np.arange(len(targets))
+    own = predicted[rows, targets]
+    others = predicted.copy()
+    others[rows, targets] = -np.inf
+    best = others.argmax(axis=1)
+    values = others[rows, best] - own
+    # Confident learning: a row counts if it is predicted as another class as confidently as rows of that class are.
+    thresholds = np.array([own[targets == label].mean() if (targets == label).any() else np.inf for label in range(predicted.shape[1])])
+    confident = (others[rows, best] >= thresholds[best]) & (values > 0)
+    return Doubts(values, np.where(values > 0, best, targets), int(confident.sum()))

@@ -1,0 +1,126 @@
+"""Learning curve: would more labels help? Extrapolates the score of models trained on parts of the rows by a power law.
+
+The score with n rows is modelled as c − a·n⁻ᵇ (Viering and Loog, "The shape of learning curves", 2023). Three points do not determine the
+exponent, so all exponents in a range are weighted by how well they fit: the interval covers this as well as the error of each score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from ..i18n import _
+from ..serialization import JsonResult, doc
+from .changes import SCORE_DIGITS, format_difference
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+
+SHARES = (0.25, 0.5)
+"""Shares of the training rows that smaller models are trained on, besides all of them."""
+MIN_ROWS = 80
+"""Training rows below which a quarter of them is too few to train on."""
+_EXPONENTS = np.linspace(0.1, 1.5, 29)
+_SAMPLES = 8_000
+_NOISE = 1.0  # variance of a score over draws of the training rows, in variances of its difference between two sizes by the held-out rows
+_LEAST_VARIANCE = 1e-8
+_SEED = 12
+
+
+@dataclass(frozen=True)
+class LearningCurve(JsonResult):
+    """Scores of models trained on parts of the rows, and the gain that more rows are expected to bring."""
+
+    rows: Annotated[list[int], doc("number of training rows of each model")]
+    scores: Annotated[list[float], doc("its score on held-out rows")]
+    more: Annotated[int, doc("number of additional rows")]
+    gain: Annotated[float, doc("expected gain of the final model with these rows")]
+    interval: Annotated[list[float], doc("95 % interval of the gain; the power law assumes that more rows do no harm")]
+
+
+def nested_parts(examples: Examples, shares: Sequence[float] = SHARES, seed: int = _SEED) -> list[Examples]:
+    """Return random parts of the examples; smaller parts are within larger ones, and every class keeps its share."""
+    order = np.random.default_rng(seed).permutation(len(examples))
+    if examples.targets is not None and examples.labels:
+        classes = examples.targets.astype(np.int64)[order]
+        place = np.zeros(len(order))
+        for label in np.unique(classes):
+            own = np.flatnonzero(classes == label)
+            place[own] = (np.arange(len(own)) + np.random.default_rng(seed + int(label)).random()) / len(own)
+        order = order[np.argsort(place, kind="stable")]
+    return [examples.take(np.sort(order[: max(1, round(share * len(order)))])) for share in shares]
+
+
+def additional_rows(rows: int) -> int:
+    """Return a round number of rows, about half of ``rows``: 1, 2 or 5 times a power of ten."""
+    candidates: list[int] = [step * 10**power for power in range(1, 7) for step in (1, 2, 5)]
+    return min(candidates, key=lambda one: abs(math.log(2 * one / max(rows, 1))))
+
+
+def extrapolate(
+    rows: Sequence[int], scores: Sequence[float], resampled: Sequence[np.ndarray], *, total: int, more: int = 0
+) -> LearningCurve | None:
+    """Fit the power law and predict the gain from ``total`` to ``total + more`` rows; ``None`` if the scores are undefined.
+
+    Args:
+        rows, scores: training rows of each model, increasing, and its score.
+        resampled: bootstrap scores of each model on the same resamples, (resamples,) each.
+        more: by default about half of ``total``.
+    """
+    more = more or additional_rows(total)
+    drawn = np.array(resampled, np.float64)
+    drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
+    if not np.isfinite(scores).all() or drawn.shape[1] < 2:
+        return None
+    gains = _sample_gains(np.asarray(rows, np.float64), np.asarray(scores, np.float64), _covariance(drawn), total, more)
+    gains = np.sort(np.minimum(gains, max(0.0, 1.0 - max(scores))))
+    width = round(0.95 * len(gains))
+    first = int((gains[width - 1 :] - gains[: len(gains) - width + 1]).argmin())  # the shortest interval: it may begin at 0
+    interval = [float(gains[first]) if first else 0.0, float(gains[first + width - 1])]
+    return LearningCurve(list(rows), [float(score) for score in scores], more, float(np.median(gains)), interval)
+
+
+def _covariance(drawn: np.ndarray) -> np.ndarray:
+    """Return the covariance of the scores: of the held-out rows by the bootstrap, and of the drawn training rows."""
+    found = np.atleast_2d(np.cov(drawn))
+    paired = np.diff(drawn, axis=0).var(axis=1).mean()
+    return np.asarray(found + np.eye(len(drawn)) * (_NOISE * paired + _LEAST_VARIANCE))
+
+
+def _sample_gains(rows: np.ndarray, scores: np.ndarray, covariance: np.ndarray, total: int, more: int) -> np.ndarray:
+    """Return draws from the posterior of the gain, with a flat prior on the score and on the gain, at least 0, over the measured sizes."""
+    from scipy.stats import norm, truncnorm
+
+    inverse = np.linalg.inv(covariance)
+    fits = []
+    for exponent in _EXPONENTS:
+        falling = rows**-exponent
+        span = falling[0] - falling[-1]
+        design = np.stack([np.ones_like(rows), -(falling - falling[-1]) / span], axis=1)  # score of the largest, gain up to it
+        spread = np.linalg.inv(design.T @ inverse @ design)
+        best = spread @ design.T @ inverse @ scores
+        error = scores - design @ best
+        sd = float(np.sqrt(spread[1, 1]))
+        evidence = -0.5 * float(error @ inverse @ error) + 0.5 * float(np.linalg.slogdet(spread)[1]) + float(norm.logcdf(best[1] / sd))
+        factor = float(total) ** -exponent - float(total + more) ** -exponent
+        fits.append((evidence, float(best[1]), sd, factor / span))
+    evidence, mean, sd, factor = np.array(fits).T
+    weights = np.exp(evidence - evidence.max())
+    random = np.random.default_rng(_SEED)
+    chosen = random.choice(len(weights), _SAMPLES, p=weights / weights.sum())
+    return np.asarray(factor[chosen] * truncnorm.rvs(-mean[chosen] / sd[chosen], np.inf, mean[chosen], sd[chosen], random_state=random))
+
+
+def describe_curve(curve: Mapping[str, Any] | None) -> str:
+    """Describe a learning curve, as JSON: ``200 more rows: about +0.01, at most +0.03``; empty without one."""
+    if not curve:
+        return ""
+    low, high = curve["interval"]
+    values = {"more": f"{curve['more']:,}", "gain": format_difference(curve["gain"]), "high": format_difference(high)}
+    if round(low, SCORE_DIGITS) <= 0:
+        return _("{more} more rows like these: about {gain}, at most {high}", **values)
+    return _("{more} more rows like these: about {gain}, between {low} and {high}", low=format_difference(low), **values)

@@ -1,0 +1,209 @@
+"""Label service: list the rows whose label is contradicted most, of a file or of a run's training rows, and correct them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ..data.findings import Fix
+from ..data.loading.table import Table
+from ..data.schema.roles import Roles, SchemaOverrides
+from ..errors import StudioError
+from ..i18n import _, ngettext
+from ..progress import Progress
+from ..serialization import JsonResult, doc
+from ..workspace import write_json
+from .data import DataService
+from .resources import Resources, Service
+
+if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..runs.files import RunFiles
+
+_FILE = "labels.json"
+MAX_LISTED = 100
+
+
+@dataclass(frozen=True)
+class SuspiciousLabel(JsonResult):
+    """A row whose label is contradicted by models that were not trained on it."""
+
+    row: Annotated[int, doc("row of the file, as a spreadsheet counts")]
+    texts: list[str]
+    label: Annotated[str, doc("label or score in the file")]
+    predicted: Annotated[str, doc("predicted label, or score on the scale of the file")]
+    doubt: Annotated[float, doc("how much the prediction contradicts the label")]
+
+
+@dataclass(frozen=True)
+class LabelCheck(JsonResult):
+    """Rows with suspicious labels, most suspicious first."""
+
+    kind: Annotated[str, doc("kind of examples")]
+    rows: Annotated[int, doc("number of rows that were checked")]
+    suspicious: Annotated[int, doc("number of rows, from the first, that are worth a look")]
+    by: Annotated[str, doc("folds: the fine-tuned models of a cross-validation; frozen: ridge regression on the vectors of the model")]
+    choices: Annotated[list[str], doc("labels of the file; empty for scores")]
+    listed: list[SuspiciousLabel]
+
+    def describe(self) -> str:
+        """Return the number of rows worth a look as a message."""
+        if not self.suspicious:
+            return _("No label of {rows} rows is suspicious.", rows=f"{self.rows:,}")
+        return ngettext(
+            "{n} label of {rows} rows is worth a look", "{n} labels of {rows} rows are worth a look", self.suspicious, rows=f"{self.rows:,}"
+        )
+
+
+class LabelService(Service):
+    """Finds suspicious labels by out-of-fold predictions."""
+
+    def __init__(self, resources: Resources, data: DataService) -> None:
+        super().__init__(resources)
+        self._data = data
+
+    def check_file(
+        self,
+        file: str | Path | Table,
+        model: str | None = None,
+        *,
+        overrides: SchemaOverrides | None = None,
+        progress: Progress | None = None,
+    ) -> LabelCheck:
+        """Check the labels of a file by ridge regression on the vectors of a model.
+
+        Raises:
+            StudioError: the file cannot be read or is ambiguous, or has no labels that can be checked.
+        """
+        from .questions import OpenQuestionsError
+
+        table = self._data.read_table(file, overrides=overrides)
+        model = model or self._data.languages.default_model(self._data.count_languages(table))
+        diagnosis = self._data.diagnose(table, overrides, None, model)
+        if diagnosis.questions and not (overrides or SchemaOverrides()).as_read:
+            raise OpenQuestionsError.of_file(table.name, diagnosis.questions)
+        return self._check(diagnosis.examples, diagnosis.roles, model, progress)
+
+    def check_run(self, run_id: str, progress: Progress | None = None) -> LabelCheck:
+        """Check the training rows of a run: by its folds if it was cross-validated, else by the frozen vectors of its base model.
+
+        The result is stored with the run.
+        """
+        if (known := self.of_run(run_id)) is not None:
+            return known
+        files, run = self._files(run_id), self.store.get(run_id)
+        found = self._check(files.examples()[0], files.roles(), run.model, progress)
+        write_json(files.folder / _FILE, found.to_json())
+        return found
+
+    def of_run(self, run_id: str) -> LabelCheck | None:
+        """Return the suspicious labels of a run; ``None`` if they were not checked yet."""
+        from ..training.artifacts import MISTAKES, read_mistakes
+
+        files, run = self._files(run_id), self.store.get(run_id)
+        stored = _read(files.folder / _FILE)
+        if stored is not None:
+            return stored
+        found = read_mistakes(files.folder / MISTAKES) if (run.after.get("kept") or run.after).get("folds") else None
+        if found is None or "doubtful" not in found:
+            return None
+        return _label_check(found, files.roles(), "folds")
+
+    def can_check(self, run_id: str) -> bool:
+        """Return True if the training rows of a run have labels that can be checked."""
+        from ..evaluation.label_errors import CHECKED_KINDS, MIN_ROWS
+
+        try:
+            return self._files(run_id).roles().kind in CHECKED_KINDS and self.store.get(run_id).rows >= MIN_ROWS
+        except StudioError:
+            return False
+
+    def read_run_table(self, run_id: str) -> Table:
+        """Return the training file of a run."""
+        return self._files(run_id).table("data")
+
+    def correction(self, run_id: str, labels: Mapping[int, str], dropped: Sequence[int]) -> list[Fix]:
+        """Return the fixes that give rows of a run's file other labels, and drop others.
+
+        Args:
+            labels: new label or score by row; unchanged ones are ignored.
+            dropped: rows to drop.
+
+        Raises:
+            StudioError: nothing would change, or a label or score does not exist.
+        """
+        roles, table = self._files(run_id).roles(), self.read_run_table(run_id)
+        known = set(table.lines.tolist())
+        if unknown := [row for row in (*labels, *dropped) if row not in known]:
+            raise StudioError(_("the file has no row {row}", row=unknown[0]), "reload the run")
+        assert roles.target is not None
+        before = dict(zip(table.lines.tolist(), table.column(roles.target), strict=True))
+        changed = {row: _parse_label(label, roles) for row, label in labels.items() if row not in dropped and label != before[row]}
+        fixes = []
+        if changed:
+            label = ngettext("{n} label corrected", "{n} labels corrected", len(changed))
+            fixes.append(Fix("set_cells", label, {"column": roles.target, "cells": changed}))
+        if dropped:
+            fixes.append(Fix("drop_rows", ngettext("{n} row dropped", "{n} rows dropped", len(dropped)), {"rows": list(dropped)}))
+        if not fixes:
+            raise StudioError("no label was changed", "choose another label, or drop a row")
+        return fixes
+
+    def _check(self, examples: Examples, roles: Roles, model: str | None, progress: Progress | None) -> LabelCheck:
+        from ..evaluation.label_errors import find_doubts
+        from ..training.artifacts import doubtful_rows
+
+        encoder = self.catalog.load(model or self.settings.default_model)
+        doubts = find_doubts(encoder, examples, progress=progress)
+        found = {"kind": examples.kind, "rows": len(examples), "suspicious": doubts.suspicious}
+        return _label_check({**found, "doubtful": doubtful_rows(examples, doubts)}, roles, "frozen")
+
+    def _files(self, run_id: str) -> RunFiles:
+        from ..runs.files import RunFiles
+
+        return RunFiles(self.workspace.run(run_id))
+
+
+def _label_check(found: Mapping[str, Any], roles: Roles, by: str) -> LabelCheck:
+    listed = [
+        SuspiciousLabel(one["line"], one["texts"], format_label(one["gold"], roles), format_label(one["said"], roles), one["by"])
+        for one in found["doubtful"][:MAX_LISTED]
+    ]
+    return LabelCheck(found["kind"], found["rows"], min(found["suspicious"], len(listed)), by, list(roles.labels), listed)
+
+
+def _read(path: Path) -> LabelCheck | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return LabelCheck(**{**found, "listed": [SuspiciousLabel(**one) for one in found["listed"]]})
+    except (OSError, ValueError, KeyError, TypeError):  # there is none, or it is damaged
+        return None
+
+
+def format_label(value: float | str | None, roles: Roles | None) -> str:
+    """Return a label, or a score in [0, 1] on the scale of the file."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if roles is None or roles.low is None or roles.high is None:
+        return f"{value:.2f}"
+    return f"{roles.low + value * (roles.high - roles.low):.2g}"
+
+
+def _parse_label(label: str, roles: Roles) -> str:
+    label = label.strip()
+    if roles.labels:
+        if label not in roles.labels:
+            raise StudioError(_("{label} is no label of this file", label=repr(label[:80])), "choose one from the list")
+        return label
+    try:
+        low, high = sorted((float(roles.low or 0), float(roles.high or 0)))
+        if not low <= float(label) <= high:
+            raise StudioError(
+                _("the score {label} is outside {low} to {high}", label=label, low=f"{low:g}", high=f"{high:g}"), "correct the score"
+            )
+    except ValueError:
+        raise StudioError(_("{label} is not a number", label=repr(label[:80])), "correct the score") from None
+    return label

@@ -1,0 +1,105 @@
+"""Distillation of a teacher into a smaller model on the texts of the selected data: the form, its handlers and the job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ....data.loading.table import table_from_columns
+from ....errors import StudioError
+from ....progress import StoppedError, bind_checkpoint
+from ....services.static_embeddings import STATIC
+from ...page import Page
+from ...views import UNCHANGED, props
+from .static_embeddings import MAX_NAME, JobPanelView, RestoredJob, show_job
+
+if TYPE_CHECKING:
+    from ....data.loading.table import Table
+    from ....services.distillation import Distillation
+    from ....services.jobs import BeginPhase, JobView
+    from ....services.static_embeddings import FittedEmbeddings
+    from ...views import Value
+
+HELP = (
+    "A small model learns to give the texts of the selected data the vectors of a larger model, or the scores of a cross-encoder. "
+    "A tenth of the texts is held out, to measure how much of the teacher is kept."
+)
+
+
+def teacher_choices(page: Page, owner: object) -> list[tuple[str, str]]:
+    """Return (title, name) of the models that may be imitated; names on the Hugging Face Hub can be typed."""
+    return page.model_choices(owner, "texts", "pairs")
+
+
+def student_choices(page: Page) -> list[tuple[str, str]]:
+    """Return (title, name) of the models to train: the default and built-in ones, and static embeddings, which need no training."""
+    titles = page.model_titles(None)
+    names = dict.fromkeys((page.studio.settings.default_model, *page.studio.catalog.bundled()))
+    return [*((titles.get(name, name), name) for name in names), ("Static embeddings: over a hundred times as fast, less accurate", STATIC)]
+
+
+def start(page: Page, owner: object, corpus: str | None, teacher: str | None, student: str | None, name: str) -> JobPanelView:
+    start_distillation(page, owner, corpus, teacher or "", student or "", name)
+    return show(page, owner)
+
+
+def show(page: Page, owner: object) -> JobPanelView:
+    return show_job(page, owner, page.studio.distillation_jobs, "distillation")
+
+
+def poll(page: Page, owner: object, state: Value | None) -> JobPanelView | None:
+    view = show(page, owner)
+    return None if view.state == state else view
+
+
+def stop(page: Page, owner: object, job_id: str) -> JobPanelView:
+    page.studio.distillation_jobs.stop(page.visitor(owner), job_id)
+    return show(page, owner)
+
+
+def restore(page: Page, owner: object) -> RestoredJob:
+    view = show(page, owner)
+    return RestoredJob(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
+
+
+def start_distillation(page: Page, owner: object, corpus: str | None, teacher: str, student: str, name: str) -> JobView:
+    """Queue the job; training is also listed among the visitor's runs, and can be resumed there if it was stopped.
+
+    Raises:
+        StudioError: no teacher is chosen, or the student is unknown or the teacher itself.
+    """
+    studio, visitor = page.studio, page.visitor(owner)
+    if not teacher:
+        raise StudioError("there is no teacher", "choose the model to imitate")
+    if student not in {known for _title, known in student_choices(page)}:
+        raise StudioError("this student is unknown", "choose one from the list")
+    if teacher == student:
+        raise StudioError("the teacher and the student are the same model", "choose a larger teacher")
+    selected = page.corpora.selected(corpus)
+    texts = (selected.corpus.passages or selected.corpus).texts
+    table = table_from_columns(selected.corpus.name, {"text": texts})
+    title = name.strip()[:MAX_NAME] or f"{page.model_title(teacher).rsplit('/', 1)[-1]}-distilled"
+
+    def work(begin: BeginPhase) -> Distillation | FittedEmbeddings:
+        if student == STATIC:
+            return _distill_static(page, teacher, table, title, visitor, begin)
+        checkpoint = bind_checkpoint()
+
+        def should_stop() -> bool:
+            try:
+                checkpoint()
+            except StoppedError:
+                return True
+            return False
+
+        return studio.distillation.distill(
+            teacher, table, student, columns=("text",), owner=visitor, name=title, begin_phase=begin, should_stop=should_stop
+        )
+
+    return studio.distillation_jobs.submit(visitor, title, work)
+
+
+def _distill_static(page: Page, teacher: str, table: Table, title: str, visitor: str, begin: BeginPhase) -> Distillation | FittedEmbeddings:
+    studio, columns = page.studio, ("text",)
+    fitted = studio.static_embeddings.distill(teacher, vocabulary=table, columns=columns, name=title, owner=visitor, begin_phase=begin)
+    return studio.distillation.compare(teacher, fitted.model, table, columns=columns, begin_phase=begin) or fitted

@@ -1,0 +1,108 @@
+"""Learning curves that are extrapolated, and labels that out-of-fold predictions contradict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tiny_studio import WordSums
+
+from sbert_studio.data.examples import Examples
+from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.label_errors import find_doubts, fit_ridge, fold_places, judge
+from sbert_studio.evaluation.learning_curve import additional_rows, describe_curve, extrapolate, nested_parts
+from tests.training.tiny import labelled_pairs, labelled_texts, positive_pairs, scored_pairs
+
+ROWS = (100, 200, 400)
+
+
+def drawn(scores: list[float], noise: float, seed: int = 0) -> list[np.ndarray]:
+    """Bootstrap scores with a common error of the held-out rows, and an own one of each model."""
+    random = np.random.default_rng(seed)
+    shared = random.normal(0, 0.02, 500)
+    return [score + shared + random.normal(0, noise, 500) for score in scores]
+
+
+@pytest.mark.parametrize(("exponent", "size"), [(0.3, 0.8), (0.5, 1.5), (1.0, 12.0)])
+def test_a_power_law_is_continued(exponent: float, size: float) -> None:
+    def law(rows: float) -> float:
+        return 0.9 - size * rows**-exponent
+
+    scores = [law(rows) for rows in ROWS]
+    curve = extrapolate(ROWS, scores, drawn(scores, 1e-4), total=500, more=500)
+    assert curve is not None
+    true = law(1000) - law(500)
+    assert curve.gain == pytest.approx(true, rel=0.15) and curve.interval[0] <= true <= curve.interval[1]
+    wide = extrapolate(ROWS, scores, drawn(scores, 0.02), total=500, more=500)
+    assert wide is not None and np.diff(wide.interval) > np.diff(curve.interval)
+    assert f"+{curve.gain:.3f}, between" in describe_curve(curve.to_json())
+
+
+def test_a_flat_curve_promises_nothing_and_a_perfect_score_cannot_grow() -> None:
+    flat = extrapolate(ROWS, [0.8, 0.8, 0.8], drawn([0.8] * 3, 0.004), total=500)
+    assert flat is not None and flat.more == 200 and flat.interval[0] == 0 and flat.gain < flat.interval[1] < 0.01
+    assert describe_curve(flat.to_json()) == f"200 more rows like these: about +{flat.gain:.3f}, at most +{flat.interval[1]:.3f}"
+    perfect = extrapolate(ROWS, [0.9, 0.97, 0.999], drawn([0.9, 0.97, 0.999], 0.001), total=500, more=5000)
+    assert perfect is not None and perfect.interval[1] <= 0.001 + 1e-9
+    assert extrapolate(ROWS, [0.8, float("nan"), 0.8], drawn([0.8] * 3, 0.1), total=500) is None
+    assert describe_curve(None) == ""
+    assert [additional_rows(rows) for rows in (20, 90, 400, 1000, 2400)] == [10, 50, 200, 500, 1000]
+
+
+def test_parts_are_nested_and_keep_the_classes() -> None:
+    examples = labelled_texts(200)
+    quarter, half = nested_parts(examples)
+    assert (len(quarter), len(half)) == (50, 100) and set(quarter.lines) < set(half.lines) < set(examples.lines)
+    assert examples.targets is not None and quarter.targets is not None
+    assert np.abs(np.bincount(quarter.targets) - np.bincount(examples.targets) / 4).max() <= 1
+    assert [len(part) for part in nested_parts(scored_pairs(64))] == [16, 32]
+
+
+def test_ridge_regression_generalizes_and_ignores_noise() -> None:
+    random = np.random.default_rng(0)
+    features, weights = random.normal(size=(300, 20)), random.normal(size=(20, 1))
+    predict = fit_ridge(features[:200], features[:200] @ weights + 3)
+    assert np.allclose(predict(features[200:]), features[200:] @ weights + 3, atol=0.3)
+    noise = fit_ridge(features[:200], random.normal(size=(200, 1)))
+    assert np.abs(noise(features[200:])).max() < 0.5
+
+
+def flip(examples: Examples, count: int) -> tuple[Examples, np.ndarray]:
+    assert examples.targets is not None
+    places, targets = np.random.default_rng(5).permutation(len(examples))[:count], examples.targets.copy()
+    if examples.kind == "scored_pairs":
+        targets[places] = np.where(targets[places] > 0.5, 0, 1)
+    else:
+        targets[places] = (targets[places] + 2) % len(examples.labels)
+    return replace(examples, targets=targets), places
+
+
+@pytest.mark.parametrize("make", [scored_pairs, labelled_texts])
+def test_wrong_labels_are_listed_first(make: object) -> None:
+    examples, places = flip(make(300), 15)  # type: ignore[operator]
+    doubts = find_doubts(WordSums(), examples)
+    assert np.isin(doubts.order[:15], places).mean() >= 0.6
+    assert 5 <= doubts.suspicious <= 60
+    clean = make(300).targets  # type: ignore[operator]
+    found = doubts.order[: doubts.suspicious][np.isin(doubts.order[: doubts.suspicious], places)]
+    error, before = np.abs(doubts.predicted - clean)[found], np.abs(examples.targets - clean)[found]  # type: ignore[operator]
+    assert error.mean() < before.mean() / 2, "the prediction is nearer to the right label"
+
+
+def test_ordered_labels_are_checked_and_others_refused() -> None:
+    doubts = find_doubts(WordSums(), labelled_pairs(120))
+    assert len(doubts.values) == 120 and set(doubts.predicted) <= {0, 1, 2}
+    with pytest.raises(StudioError, match="no scores or labels"):
+        find_doubts(WordSums(), positive_pairs(64))
+    with pytest.raises(StudioError, match="there are 10 rows"):
+        find_doubts(WordSums(), scored_pairs(10))
+
+
+def test_every_row_is_held_out_once_and_labels_as_predicted_raise_no_doubt() -> None:
+    examples = scored_pairs(64)
+    held = np.concatenate([part for _, part in fold_places(examples)])
+    assert sorted(held) == list(range(64))
+    assert examples.targets is not None
+    agreed = judge(examples, examples.targets[:, None])
+    assert agreed.suspicious == 0 and not agreed.values.any()
