@@ -148,7 +148,7 @@ def test_sentences_have_nothing_left_in_english() -> None:
     [
         (ngettext("{n} row", "{n} rows", 1200), "1,200 行"),
         ("Similarity threshold", "相似度阈值"),
-        (join(" and ", ["Text 1", "Query"]), "Text 1和Query"),
+        (join(" and ", ["Text 1", "Titel"]), "Text 1和Titel"),
         (_("{outcome} ({gain})", outcome=_("seed {seed}", seed=3), gain=_("gain {gain}", gain="+0.02")), "种子 3（提升 +0.02）"),
         (_("{titles}{account}.", titles="", account=RowReport(2, 2).summarize("evaluated")), "读取 2 行，评估 2，跳过 0。"),
         (_("{=name}: {note}", name="second", note="the disk is full"), "second：磁盘已满"),
