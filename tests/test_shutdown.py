@@ -53,14 +53,11 @@ def test_a_request_sets_a_flag_wherever_it_comes_and_raises_nothing(number: sign
     assert [signal.getsignal(one) for one in SIGNALS] == before and signal.set_wakeup_fd(-1) == -1
 
 
-def test_who_listens_hears_of_a_request_at_once() -> None:
+def test_listeners_hear_of_a_request_and_forked_processes_keep_their_signals() -> None:
     ending, heard = Shutdown(), threading.Event()
     with ending.handling(), ending.listened(heard.set):
         signal.raise_signal(signal.SIGTERM)
         assert heard.wait(10)
-
-
-def test_a_process_that_is_forked_keeps_its_own_signals() -> None:
     ending = Shutdown()
     with ending.handling():
         before = signal.getsignal(signal.SIGTERM)

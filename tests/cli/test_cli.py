@@ -551,7 +551,7 @@ def test_what_a_library_prints_does_not_spoil_the_json(cli: Any, monkeypatch: py
     assert "hello from a library" in told.err
 
 
-def test_every_command_has_a_name_of_its_own_explains_itself_and_takes_json(cli: Any) -> None:
+def test_the_help_explains_every_command_loss_and_export(cli: Any) -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert commands and len(set(commands)) == len(commands)
     listed = cli("--help").out
@@ -563,10 +563,6 @@ def test_every_command_has_a_name_of_its_own_explains_itself_and_takes_json(cli:
         assert told.code == 0 and f"sbert-studio {name}" in told.out and summary in " ".join(told.out.split())
         opens_the_page = name == "app"  # it stays until it is closed, and has no answer
         assert ("--json" in told.out) != opens_the_page, name
-
-
-def test_the_help_lists_every_loss_and_export(cli: Any) -> None:
-    """Read from the source, because the modules import PyTorch."""
     for names, option in (([*LOSSES, *CROSS_ENCODER_LOSSES], ("train", "--loss")), (EXPORTS, ("export", "--kind"))):
         command, flag = option
         listed = re.search(rf"^  {flag} .*?(?=^  --)", cli(command, "--help").out, re.MULTILINE | re.DOTALL)

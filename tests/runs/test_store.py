@@ -115,7 +115,7 @@ def test_many_threads_and_stores_write_without_losing_or_doubling_anything(kept:
     assert kept.get(run.id) == other.get(run.id)
 
 
-def test_a_stop_request_reaches_another_store_and_a_new_claim_forgets_it(kept: RunStore) -> None:
+def test_stop_requests_and_claims_are_shared(kept: RunStore) -> None:
     run, other = kept.add(new_run()), RunStore(kept._home)
     assert not other.is_stop_requested(run.id)
     other.request_stop(run.id)
@@ -123,9 +123,6 @@ def test_a_stop_request_reaches_another_store_and_a_new_claim_forgets_it(kept: R
     kept.record(run.id, status="stopped")
     kept.release(run.id)
     assert other.claim(run.id).status == "queued" and not kept.is_stop_requested(run.id)
-
-
-def test_only_a_run_that_ended_early_can_be_claimed_and_only_once(kept: RunStore) -> None:
     run = kept.add(new_run(status="finished"))
     kept.release(run.id)
     with pytest.raises(StudioError, match="cannot be resumed"):

@@ -113,8 +113,7 @@ def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
     assert (found.task, abs(found.scores["cosine"]["spearman"]) < 0.4) == ("sts", True)
 
 
-def test_a_table_of_words_that_was_fitted_here_does_not_change_how_the_file_is_read(studio: Studio, tmp_path: Path) -> None:
-    """By its id no more than by its folder: what it was fitted to need not be what the file speaks of."""
+def test_static_embeddings_do_not_change_the_reading_and_missing_words_are_counted(studio: Studio, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("nothing of that here\nthere is nothing of that here\n" * 20, encoding="utf-8")
     path = write_pairs(tmp_path / "pairs.csv", 150)
@@ -123,10 +122,6 @@ def test_a_table_of_words_that_was_fitted_here_does_not_change_how_the_file_is_r
     taken = studio.static_embeddings.fit(corpus, "tfidf", out=tmp_path / "table").model
     assert kept.startswith("words-")
     assert [studio.evaluation.evaluate(name, path).task for name in (str(taken), kept)] == ["sts", "sts"]
-
-
-def test_words_that_a_table_lacks_are_counted_in_what_is_judged_alone(studio: Studio, tmp_path: Path) -> None:
-    """Alone or in a folder: not in a remark that stands beside the pairs."""
     (tmp_path / "data").mkdir()
     path = write_pairs(tmp_path / "data" / "pairs.csv", 150)
     corpus = tmp_path / "corpus.txt"

@@ -21,18 +21,6 @@ def studio(tmp_path_factory: pytest.TempPathFactory, tiny_model: Path) -> Iterat
         yield found
 
 
-@pytest.mark.slow
-def test_the_words_of_a_transformer_add_up_to_its_cosine(studio: Studio) -> None:
-    model, a, b = "all-MiniLM-L6-v2", "I'd like a refund for the undeliverable parcel!", "Where is my money? The package never came."
-    found = studio.similarity.align_words(a, b, model)
-    assert [a[start:end] for start, end in found.words[0]] == re.findall(r"\w+|[^\w\s]", a)
-    assert found.cosine == pytest.approx(studio.similarity.compare(a, b, model).cosine, abs=1e-5)
-    words, others = ([text[start:end] for start, end in spans] for text, spans in zip((a, b), found.words, strict=True))
-    assert others[found.partners[0][words.index("parcel")]] == "package"
-    assert 0 < found.match[2] < 1
-    assert found.match[2] == pytest.approx(studio.similarity.align_words(b, a, model).match[2])
-
-
 def test_chinese_words_are_aligned_and_too_many_are_refused(studio: Studio) -> None:
     text = "我的卡 lost"
     states = token_states(studio.catalog.load("all-MiniLM-L6-v2"), text)
@@ -58,7 +46,16 @@ def test_what_is_usual_is_of_the_corpus_and_of_everyday_sentences_without_one(st
     assert everyday.quantile(0.5) < 0.2
 
 
-def test_the_words_of_a_table_add_up_too(studio: Studio, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_words_of_a_transformer_and_of_a_table_add_up(studio: Studio, tmp_path: Path) -> None:
+    model, a, b = "all-MiniLM-L6-v2", "I'd like a refund for the undeliverable parcel!", "Where is my money? The package never came."
+    found = studio.similarity.align_words(a, b, model)
+    assert [a[start:end] for start, end in found.words[0]] == re.findall(r"\w+|[^\w\s]", a)
+    assert found.cosine == pytest.approx(studio.similarity.compare(a, b, model).cosine, abs=1e-5)
+    words, others = ([text[start:end] for start, end in spans] for text, spans in zip((a, b), found.words, strict=True))
+    assert others[found.partners[0][words.index("parcel")]] == "package"
+    assert 0 < found.match[2] < 1
+    assert found.match[2] == pytest.approx(studio.similarity.align_words(b, a, model).match[2])
     write_static(tmp_path / "table")
     a, b = "Cat, unheard dog", "moon  red"
     found = studio.similarity.align_words(a, b, str(tmp_path / "table"))

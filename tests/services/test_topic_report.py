@@ -75,7 +75,7 @@ def report(view: MapView, corpus: Corpus) -> TopicReport:
     return make_topic_report(view, corpus)
 
 
-def test_counts_are_those_of_a_loop(report: TopicReport, view: MapView, corpus: Corpus) -> None:
+def test_counts_and_dependence_are_those_of_the_texts(report: TopicReport, view: MapView, corpus: Corpus) -> None:
     (timeline,) = report.timelines
     assert (timeline.column, timeline.period, timeline.blank, timeline.unreadable) == ("sent", "week", 24, 0)
     weeks = ["" if not cell else "{}-W{:02d}".format(*date.fromisoformat(cell).isocalendar()[:2]) for cell in corpus.fields["sent"]]
@@ -89,9 +89,6 @@ def test_counts_are_those_of_a_loop(report: TopicReport, view: MapView, corpus: 
             for name, found in zip(table.categories, table.counts[place], strict=True):
                 assert found == sum(view.ids[row] == topic and corpus.fields[table.column][row] == name for row in range(N))
     assert team.blank == corpus.fields["team"].count("") and "" not in team.categories
-
-
-def test_dependence_is_found_and_chance_is_not(report: TopicReport) -> None:
     channel, team, rare = report.categories
     assert np.allclose(channel.expected, expected_freq(np.array(channel.counts)))
     kinds = dict(zip(report.order, channel.residuals, strict=True))
@@ -102,7 +99,7 @@ def test_dependence_is_found_and_chance_is_not(report: TopicReport) -> None:
     assert [row[rare.categories.index("rare")] for row in rare.residuals] == [None] * 4, "two texts are too few"
 
 
-def test_residuals_of_independent_tables_are_standard_normal() -> None:
+def test_residuals_are_exact_and_standard_normal() -> None:
     rng = np.random.default_rng(5)
     found = []
     for _trial in range(400):
@@ -113,9 +110,6 @@ def test_residuals_of_independent_tables_are_standard_normal() -> None:
     assert 0.035 < (np.abs(values) > 1.96).mean() < 0.065
     assert np.allclose(exact_residuals(np.array([[3, 0], [2, 0]]))[1], 0), "a column without texts"
     assert np.isfinite(exact_residuals(np.array([[50_000, 0], [0, 50_000]]))[1]).all()
-
-
-def test_residuals_are_those_of_the_exact_test() -> None:
     counts = np.array([[9, 1, 0], [2, 30, 4], [0, 3, 6]])
     total, (_, residuals) = int(counts.sum()), exact_residuals(counts)
     for place, observed in np.ndenumerate(counts):

@@ -54,7 +54,13 @@ class Params:
     on: bool = setting(True, "Whether.")
 
 
-def test_a_form_is_one_value_with_a_control_for_each_field() -> None:
+@pytest.mark.parametrize("sent", [None, 3, {}, {"values": []}, {"values": {"rate": "fast"}}])
+def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
+    with pytest.raises(StudioError):
+        components.parse_values(fields_of(Params), components.form_values(sent))
+
+
+def test_a_form_has_a_control_for_each_field_and_names_empty_choices() -> None:
     fields = fields_of(Params)
     items = {item["name"]: item for item in map(components.describe_control, fields)}
     assert {name: item["kind"] for name, item in items.items()} == {
@@ -69,15 +75,6 @@ def test_a_form_is_one_value_with_a_control_for_each_field() -> None:
     assert components.parse_values(fields, sent) == {item.name: item.default for item in fields}
     assert components.parse_values(fields[1:2], sent, "loss.") == {"share": 0.3}
     assert components.answer_form({"revision": 4}, value)["revision"] == 4 and components.answer_form(None, value) == value
-
-
-@pytest.mark.parametrize("sent", [None, 3, {}, {"values": []}, {"values": {"rate": "fast"}}])
-def test_a_form_that_a_browser_made_up_is_refused(sent: object) -> None:
-    with pytest.raises(StudioError):
-        components.parse_values(fields_of(Params), components.form_values(sent))
-
-
-def test_an_empty_choice_is_named_by_its_effect() -> None:
     items = {field.name: components.describe_control(field) for field in TrainSpec.settings()}
     assert items["accept_alarm"]["choices"][0] == ["none: stop and ask", ""]
     assert items["pooling"]["choices"][0] == ["the model's own", ""]

@@ -125,15 +125,12 @@ def test_pasted_text_is_a_table_where_all_lines_have_as_many_cells(text: str, su
     assert data_dialog.pasted_format(text) == suffix
 
 
-def test_pasted_lines_become_texts(page: Page) -> None:
+def test_pasted_lines_and_samples_are_data(page: Page) -> None:
     lines = ["My card was swallowed by the machine.", "The parcel has not arrived yet.", "How do I reset my password?"]
     shown = data_dialog.add_pasted(page, "\n".join(lines), Header())
     assert page.corpora.get(shown.pending).corpus.texts == tuple(lines)
     with pytest.raises(StudioError):
         data_dialog.add_pasted(page, "  \n", Header())
-
-
-def test_training_pairs_and_samples_are_data_too(page: Page) -> None:
     shown = data_dialog.add_sample(page, Header(), Selection("sample", "scored_pairs"))
     assert shown.review is not None
     assert all(use["ok"] for use in shown.review["uses"]) and "pairs with a score" in str(shown.review["uses"][1]["text"])

@@ -225,21 +225,6 @@ def test_a_click_in_a_view_is_a_selection(page: Page, monkeypatch: pytest.Monkey
     assert send("nothing") == [SKIPPED]
 
 
-def test_an_answer_does_not_choose_its_data_again(page: Page) -> None:
-    """The visitor may have chosen other data while it was computed."""
-    with gr.Blocks() as blocks:
-        first, corpus = gr.Textbox(), gr.Textbox()
-        panel = Panel(page, first=first, corpus=corpus)
-        panel.on(first.submit, lambda first, corpus: first or corpus, output="corpus")
-    (event,) = blocks.fns.values()
-
-    def send(*values: Any) -> list[Any]:
-        return list(awaited(blocks.process_api(event, list(values)))["data"])
-
-    assert send("", "a") == send("a", "a") == [SKIPPED]
-    assert send("b", "a") == send("b", None) == ["b"]
-
-
 def test_errors_are_shown_logged_or_raised_at_once(page: Page, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     shown: list[str] = []
     monkeypatch.setattr(gr, "Warning", lambda message, **_: shown.append(message))
@@ -262,7 +247,18 @@ def tab_of(blocks: Any, event: Any) -> str:
     return "page"
 
 
-def test_quiet_events_of_one_trigger_are_one_event(page: Page) -> None:
+def test_answers_keep_the_selected_data_and_quiet_events_are_joined(page: Page) -> None:
+    with gr.Blocks() as blocks:
+        first, corpus = gr.Textbox(), gr.Textbox()
+        panel = Panel(page, first=first, corpus=corpus)
+        panel.on(first.submit, lambda first, corpus: first or corpus, output="corpus")
+    (event,) = blocks.fns.values()
+
+    def send(*values: Any) -> list[Any]:
+        return list(awaited(blocks.process_api(event, list(values)))["data"])
+
+    assert send("", "a") == send("a", "a") == [SKIPPED]
+    assert send("b", "a") == send("b", None) == ["b"]
     with gr.Blocks() as blocks:
         first, total, hint = (gr.Textbox() for _ in range(3))
         panel = Panel(page, first=first, total=total, hint=hint)

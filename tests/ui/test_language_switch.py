@@ -82,7 +82,7 @@ def test_results_keep_what_they_were_made_with_in_another_language(page: Page, s
     assert routing.current_location(page, en, default, "", "zh")["address"]["corpus"] == EN
 
 
-def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, static: str) -> None:
+def test_the_model_follows_the_corpus_and_the_address(page: Page, static: str) -> None:
     default = page.studio.settings.default_model
     zh, en = page.corpora.open(None, ZH), page.corpora.open(None, EN)
     assert page.select_fitting_model(zh, Header(model=default))["value"] == static
@@ -94,9 +94,6 @@ def test_the_model_follows_the_corpus_until_the_visitor_chooses_one(page: Page, 
     )
     for model, kept in ((default, default), ("glove-6B-50d", "")):
         assert page.select_fitting_model(zh, Header(model=model, saved_model=kept)) == gr.skip()
-
-
-def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_other(page: Page, static: str) -> None:
     default = page.studio.settings.default_model
 
     def go(sent: dict[str, str], corpus: str | None, model: Any, saved: Any = "") -> routing.LocationView:
@@ -113,7 +110,7 @@ def test_the_model_of_a_place_is_that_of_its_corpus_and_the_address_names_any_ot
     assert routing.current_location(page, key, static, default)["address"]["model"] == static
 
 
-def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page: Page, static: str) -> None:
+def test_the_model_follows_texts_outside_the_corpus(page: Page, static: str, tmp_path: Path) -> None:
     default, chinese = page.studio.settings.default_model, count_languages(CHINESE)
     fitting, header = page.fit_model(default, "", "mine.csv", chinese)
     assert (fitting, header) == (static, ModelUpdate(props(value=static), OtherTexts("mine.csv", "zh")))
@@ -121,9 +118,6 @@ def test_texts_outside_the_corpus_bring_the_model_and_english_ones_leave_it(page
     assert (fitting, header) == (default, ModelUpdate(other_texts=OtherTexts("mine.csv", "zh")))
     english = count_languages(["Where is the card that I ordered?"])
     assert page.fit_model(static, "", "mine.csv", english) == (static, ModelUpdate())
-
-
-def test_a_file_to_train_on_is_planned_for_the_model_of_its_language(page: Page, static: str, tmp_path: Path) -> None:
     default = page.studio.settings.default_model
     draft, fitting, header = fine_tune.open_fitting(page, get_sample("chinese_pairs").path, None, default, "")
     assert fitting == static and header == ModelUpdate(props(value=static), OtherTexts("chinese_pairs.csv", "zh"))

@@ -2,14 +2,21 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import random
 import re
+from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pytest
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
+from sbert_studio.ui.map_columns import BLANK, MAX_LABELS, OTHER, column_value
 from sbert_studio.ui.map_value import EXPORTED_COLUMNS, exported_columns, map_value, write_map
+from sbert_studio.ui.views import Value
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
 NAMES = {0: HOSTILE, 1: "b"}
@@ -22,14 +29,6 @@ def view(n: int = 6, dims: int = 2) -> MapView:
 
 def decoded(text: str, kind: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), dtype=kind)
-
-
-def test_the_map_sends_coordinates_and_groups_but_no_text_of_the_corpus() -> None:
-    value = map_value(view(dims=3), {"topic": ["secret"] * 6}, key="k")
-    assert decoded(value["points"], "<f4").reshape(6, 3).tolist() == view(dims=3).points.tolist()
-    assert decoded(value["clusters"], "<i2").tolist() == [0, 0, 1, 1, -1, 0]
-    assert value["colours"] == ["Clusters", "topic"] and value["by"] == "Clusters"
-    assert "secret" not in json.dumps(value)
 
 
 def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> None:
@@ -45,7 +44,12 @@ def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> No
     assert values[0]["edits"] == ["1 text labelled “mine”"]
 
 
-def test_removed_texts_are_hidden_and_count_for_nothing() -> None:
+def test_a_map_sends_coordinates_and_hides_removed_texts() -> None:
+    value = map_value(view(dims=3), {"topic": ["secret"] * 6}, key="k")
+    assert decoded(value["points"], "<f4").reshape(6, 3).tolist() == view(dims=3).points.tolist()
+    assert decoded(value["clusters"], "<i2").tolist() == [0, 0, 1, 1, -1, 0]
+    assert value["colours"] == ["Clusters", "topic"] and value["by"] == "Clusters"
+    assert "secret" not in json.dumps(value)
     value = map_value(
         view(), {"topic": list("aabbcc")}, color="topic", edits=EditHistory.create(view().ids, NAMES).then(RemoveEdit((0, 1, 5)))
     )
@@ -81,3 +85,57 @@ def test_the_exported_map_holds_every_text_as_data_and_none_as_markup(tmp_path: 
     assert "<img src=x" not in page
     assert "SB.scene" in page and "http://" not in re.sub(r"<script>.*?</script>", "", page, flags=re.S)
     assert len(page) < 500_000, "nothing but the drawing code and the texts"
+
+
+DRAW = random.Random(0)
+ROWS = 200
+
+
+def items(value: Value) -> list[list[str]]:
+    starts, codes = decoded(value["starts"], "<i4"), decoded(value["items"], "<i4").tolist()
+    return [[value["labels"][code] for code in codes[starts[row] : starts[row + 1]]] for row in range(value["n"])]
+
+
+def test_numbers_keep_all_digits_and_dates_are_days_since_1970() -> None:
+    cells = ["" if row % 7 == 0 else repr(DRAW.gauss(0, 1e9)) for row in range(ROWS)]
+    value = column_value("amount", cells)
+    assert value["kind"] == "number" and value["unreadable"] == 0
+    np.testing.assert_array_equal(decoded(value["numbers"], "<f8"), [float(cell) if cell else math.nan for cell in cells])
+    days = [date(1960, 1, 1) + timedelta(days=DRAW.randrange(40_000)) for _row in range(ROWS)]
+    value = column_value("sent", [*(day.isoformat() for day in days), ""])
+    assert value["kind"] == "date"
+    found = decoded(value["numbers"], "<f8")
+    assert [date(1970, 1, 1) + timedelta(days=int(number)) for number in found[:-1]] == days and math.isnan(found[-1])
+
+
+def test_categories_are_largest_first_and_rare_ones_one_group() -> None:
+    cells = [*(["b"] * 50), *(["a"] * 70), *([" "] * 3)]
+    value = column_value("team", cells)
+    assert (value["kind"], value["labels"], value["distinct"]) == ("category", ["a", "b"], 2)
+    assert decoded(value["codes"], "<i4").tolist() == [1] * 50 + [0] * 70 + [BLANK] * 3
+    many = column_value("place", [f"place {row}" for row in range(MAX_LABELS + 5)] * 2)
+    codes = decoded(many["codes"], "<i4")
+    assert len(many["labels"]) == MAX_LABELS and many["distinct"] == MAX_LABELS + 5 and int((codes == OTHER).sum()) == 10
+
+
+@pytest.mark.parametrize("pair", [("yes", "no"), ("True", "False"), ("1", "0"), ("是", "否")])
+def test_booleans_are_told_from_other_pairs(pair: tuple[str, str]) -> None:
+    cells = [pair[row % 3 == 0] for row in range(ROWS)]
+    assert column_value("urgent", cells)["kind"] == "boolean"
+    assert column_value("team", [("north", "south")[row % 3 == 0] for row in range(ROWS)])["kind"] == "category"
+
+
+def test_lists_have_an_entry_for_each_item() -> None:
+    rows = [DRAW.sample(["late", "lost", "damaged"], DRAW.randint(0, 3)) for _row in range(ROWS)]
+    value = column_value("tags", ["; ".join(row) for row in rows])
+    assert value["kind"] == "list" and items(value) == rows
+    counts = pd.Series([item for row in rows for item in row]).value_counts()
+    assert [counts[label] for label in value["labels"]] == sorted(counts, reverse=True)
+
+
+def test_a_type_that_the_user_chose_is_used_unless_no_cell_has_it() -> None:
+    stars = [str(1 + row % 5) for row in range(ROWS)]
+    assert column_value("stars", stars)["kind"] == "number"
+    assert column_value("stars", stars, "category")["labels"] == ["1", "2", "3", "4", "5"]
+    assert column_value("team", ["north", "south"] * 9, "number")["kind"] == "category", "there is nothing to draw a scale of"
+    assert column_value("price", ["1", "2", "unknown"], "number")["unreadable"] == 1

@@ -40,7 +40,7 @@ def test_an_address_is_read_word_by_word() -> None:
     )  # fmt: skip
 
 
-def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path, toasts: list[str]) -> None:
+def test_a_link_brings_back_what_is_here_and_names_what_is_not(page: Page, corpus_file: Path, toasts: list[str]) -> None:
     key = corpora.open_file(page, str(corpus_file))
     corpus = page.corpora.get(key)
     assert corpus.id.startswith("file:") and corpus.path != corpus_file
@@ -51,9 +51,6 @@ def test_a_link_brings_the_visitors_own_file_back(page: Page, corpus_file: Path,
     assert found.tabs.selected == "Search" and chooser["value"] == corpus.id and (corpus.corpus.name, corpus.id) in chooser["choices"]
     assert found.address["corpus"] == corpus.corpus.digest and found.address["visit"] == "1"
     assert found.location.tab == "search" and not toasts
-
-
-def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page: Page, toasts: list[str]) -> None:
     sent = {"tab": "map", "corpus": "file:0123456789ab", "model": "run-0000000000"}
     found = go(page, sent, model=page.studio.settings.default_model)
     assert found.tabs.selected == "Map" and found.model is UNCHANGED and found.corpus is UNCHANGED
@@ -61,22 +58,16 @@ def test_what_a_link_names_and_is_not_here_is_told_and_the_rest_is_gone_to(page:
     assert found.address["address"] == {"model": "", "corpus": ""}
 
 
-def test_back_to_an_address_without_a_corpus_is_back_to_the_first_one(page: Page, corpus_file: Path, toasts: list[str]) -> None:
+def test_the_chooser_and_the_address_name_the_corpus(page: Page, corpus_file: Path, toasts: list[str]) -> None:
     key = corpora.open_file(page, str(corpus_file))
     for whole, name in (("1", page.corpora.sample().corpus.name), ("", "corpus.csv")):
         found = go(page, {"tab": "search", "whole": whole}, key)
         assert found.address["corpus_name"] == name and isinstance(found.corpus, str) == (whole == "1")
-
-
-def test_a_corpus_that_no_link_leads_to_is_named_all_the_same(page: Page, corpus_file: Path) -> None:
     chosen = page.corpora.get(corpora.open_file(page, str(corpus_file)))
     part = page.corpora.put(replace(chosen, corpus=chosen.corpus.subset(range(5), "some", "for a test"), id=""))
     shown = routing.update_corpus_chooser(page, None, part)
     assert shown["value"] == "" and shown["choices"][0] == ("some", "")
     assert routing.current_location(page, part, None)["address"]["corpus"] == ""
-
-
-def test_the_chooser_offers_files_before_samples(page: Page, corpus_file: Path) -> None:
     key = corpora.open_file(page, str(corpus_file))
     offered = [name for _, name in routing.update_corpus_chooser(page, None, key)["choices"]]
     assert offered == [page.corpora.get(key).id, *(f"sample:{sample.id}" for sample in list_samples())]
@@ -106,15 +97,7 @@ def test_a_file_is_deleted_when_its_owner_asks_and_nobody_finds_it_again(page: P
     assert found.corpus is UNCHANGED and found.address["address"]["corpus"] == ""
 
 
-def test_the_two_models_of_what_changed_come_back_where_both_are_here(page: Page) -> None:
-    tiny = page.model_choices(None)[0][1]
-    found = model_diff.open_location(page, Location(before=tiny, after="glove-6B-50d", ask="cats\ndogs"), None)
-    assert found is not None and (found.requested.before, found.requested.after, found.queries) == (tiny, "glove-6B-50d", "cats\ndogs")
-    assert model_diff.open_location(page, Location(before=tiny), None) is None
-    assert model_diff.open_location(page, Location(before=tiny, after="run-0000000000"), None) is None
-
-
-def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, toasts: list[str]) -> None:
+def test_models_of_a_link_are_found_or_named_once(page: Page, toasts: list[str]) -> None:
     sent = {"tab": "map", "view": "changed", "from": "__proto__", "to": "constructor", "model": "run-0000000000"}
     assert model_diff.open_location(page, go(page, sent).location, None) is None
     (message,) = toasts
@@ -122,3 +105,8 @@ def test_all_models_of_a_link_that_are_not_here_are_named_once(page: Page, toast
     toasts.clear()
     go(page, sent | {"to": "__proto__", "model": ""})
     assert toasts == ["The model '__proto__' does not exist here."]
+    tiny = page.model_choices(None)[0][1]
+    found = model_diff.open_location(page, Location(before=tiny, after="glove-6B-50d", ask="cats\ndogs"), None)
+    assert found is not None and (found.requested.before, found.requested.after, found.queries) == (tiny, "glove-6B-50d", "cats\ndogs")
+    assert model_diff.open_location(page, Location(before=tiny), None) is None
+    assert model_diff.open_location(page, Location(before=tiny, after="run-0000000000"), None) is None

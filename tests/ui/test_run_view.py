@@ -23,19 +23,6 @@ def run(**values: Any) -> Run:
     return Run(**{"id": "run-0123456789", "owner": "local", "name": "x", "status": "running", "created": created, "model": "m", **values})
 
 
-def test_events_in_parts_give_the_same_as_events_at_once() -> None:
-    events: list[tuple[int, dict[str, Any]]] = [
-        (1, {"type": "started", "dev_rows": 4}),
-        (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
-    ]
-    events += [(number + 2, step(number, 1 / number)) for number in range(1, 30)]
-    whole = FollowedRun("run-0123456789").absorb(events)
-    parts = FollowedRun("run-0123456789").absorb(events[:7]).absorb(events[7:])
-    assert whole == parts
-    assert whole.cursor == 31
-    assert whole.curves()["loss"]["x"] == list(range(1, 30))
-
-
 def test_curves_leave_out_missing_losses_are_thinned_smoothed_and_draw_resumed_steps_once() -> None:
     assert FollowedRun("r").absorb([(1, step(1, None)), (2, step(2))]).losses == ((2, 0.5),)
     follow = FollowedRun("r").absorb((number, step(number)) for number in range(1, 5000))
@@ -112,7 +99,7 @@ def test_the_last_judged_curve_stays_with_the_name_of_its_part_where_the_last_tr
     assert done.losses == ((1, 0.5), (2, 0.5))
 
 
-def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does_now_is_named() -> None:
+def test_messages_and_remaining_time_follow_the_phase() -> None:
     said = {"type": "notice", "message": "there is no model yet", "passing": True}
     kept = {"type": "notice", "message": "one loss was skipped"}
     stopped = FollowedRun("r").absorb([(1, kept), (2, said), (3, {"type": "stopped"}), (4, said)])
@@ -124,16 +111,23 @@ def test_what_was_said_of_a_stopped_run_is_gone_once_it_goes_on_and_what_it_does
     assert going.panel(RunView(run(), ()))["phase"] == ""
     assert going.panel(RunView(run(status="finished"), ()))["message"] == "One loss was skipped."
     assert FollowedRun("r").panel(RunView(run(), ()))["phase"] == "Loading the rows and the model."
-
-
-def test_no_time_is_promised_to_be_over_while_the_model_is_still_judged() -> None:
     last = {**step(100), "seconds_left": 0.2}
     follow = FollowedRun("r").absorb([(1, last)])
     assert follow.panel(RunView(run(), ()))["left"] == 0.2
     assert follow.absorb([(2, {"type": "phase", "title": "judging"})]).panel(RunView(run(), ()))["left"] is None
 
 
-def test_a_page_can_keep_what_it_follows_in_a_state_that_others_listen_to() -> None:
+def test_the_state_of_a_run_is_independent_of_polling_and_hashable() -> None:
+    events: list[tuple[int, dict[str, Any]]] = [
+        (1, {"type": "started", "dev_rows": 4}),
+        (2, {"type": "evaluated", "step": 0, "metric": "cosine_spearman", "score": 0.5}),
+    ]
+    events += [(number + 2, step(number, 1 / number)) for number in range(1, 30)]
+    whole = FollowedRun("run-0123456789").absorb(events)
+    parts = FollowedRun("run-0123456789").absorb(events[:7]).absorb(events[7:])
+    assert whole == parts
+    assert whole.cursor == 31
+    assert whole.curves()["loss"]["x"] == list(range(1, 30))
     from gradio.utils import deep_hash
 
     now = FollowedRun("run-1").absorb([(1, {"type": "step", "step": 1, "steps": 2, "loss": 0.5})])

@@ -52,7 +52,7 @@ def test_a_value_of_another_kind_than_its_component_sends_is_refused(component: 
     assert len(taken) == len(values), "the handler was not called"
 
 
-def test_an_event_without_what_was_chosen_or_with_a_file_of_this_machine_is_refused() -> None:
+def test_invalid_events_and_stored_values_are_refused() -> None:
     blocks = page_of(chosen, gr.Textbox)
     send(blocks, "a", {"index": 3, "value": "row"})
     file = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}
@@ -60,9 +60,6 @@ def test_an_event_without_what_was_chosen_or_with_a_file_of_this_machine_is_refu
         with pytest.raises(gr.Error) as told:
             send(blocks, "a", event)
         assert not told.value.print_exception
-
-
-def test_stored_values_of_another_type_are_ignored_and_errors_of_a_handler_are_raised() -> None:
     seen: list[Any] = []
     send(page_of(seen.append, lambda: gr.BrowserState({"owner": ""})), [1])
     assert seen == [{"owner": ""}]
@@ -105,14 +102,11 @@ def ask(served: Any, session: str | None = None) -> None:
     assert "complete" in httpx.get(f"{url}/gradio_api/call/similarity/{event}", timeout=60).text
 
 
-def test_a_session_is_small(served: Any) -> None:
+def test_sessions_are_small_and_single_calls_leave_none(served: Any) -> None:
     gc.collect()
     before = resident_memory()
     kept = [LeanSessionState(served) for _ in range(200)]
     assert (resident_memory() - before) / len(kept) < 100_000
-
-
-def test_single_calls_leave_no_session_behind_and_pages_keep_theirs(served: Any) -> None:
     sessions = served.app.state_holder
     for _ in range(3):
         ask(served)

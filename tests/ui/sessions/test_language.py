@@ -28,7 +28,7 @@ def headers(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return found
 
 
-def test_the_page_decides_then_the_cookie_then_the_browser(headers: dict[str, str]) -> None:
+def test_the_language_of_a_page_is_chosen_and_changed(headers: dict[str, str]) -> None:
     assert current_language() == "en"
     headers["accept-language"] = "fr-FR,fr;q=0.9,zh-TW;q=0.8,en;q=0.7"
     assert current_language() == "zh"
@@ -40,9 +40,6 @@ def test_the_page_decides_then_the_cookie_then_the_browser(headers: dict[str, st
     assert current_language() == "en"
     language.LANGUAGES.close("page")
     assert current_language() == "zh"
-
-
-def test_a_change_of_language_renames_what_each_component_shows_last(headers: dict[str, str]) -> None:
     assert "3" in CHINESE != MESSAGE
     headers["cookie"] = "sbert-studio-language=zh"
     localize(_("queued behind {waiting}", waiting=1), "a")

@@ -82,17 +82,6 @@ def test_groups_with_different_categories_come_first(page: Page, view: Duplicate
     assert plain["made"] == value["made"]
 
 
-def test_clicks_choose_which_texts_to_keep(page: Page, view: DuplicatesView, copies: Decisions) -> None:
-    kept = click(page, view, copies, "keep", 1)
-    assert [(one["line"], one["kept"]) for one in kept.groups["groups"][0]["members"]] == [(3, True), (2, False)]
-    both = click(page, view, kept.decisions, "apart", 1)
-    assert both.groups["groups"][0]["all"] and both.groups["goes"] == 1
-    value = click(page, view, both.decisions, "apart", 0).groups
-    assert value["goes"] == 2 and value["groups"][0]["members"][0]["line"] == 3, "the earlier choice"
-    value = click(page, view, both.decisions, "keep", 0).groups
-    assert not value["groups"][0]["all"] and value["groups"][0]["members"][0]["line"] == 2
-
-
 @pytest.mark.parametrize(
     ("action", "item"),
     [("keep", 999), ("keep", "1"), ("keep", None), ("apart", True), ("threshold", 0.2), ("threshold", "x"), (None, []), ("say x", 1)],
@@ -101,7 +90,15 @@ def test_invalid_clicks_change_nothing(page: Page, view: DuplicatesView, copies:
     assert click(page, view, copies, action, item).decisions == copies
 
 
-def test_longest_text_is_kept(page: Page, view: DuplicatesView, found: Duplicates, copies: Decisions) -> None:
+def test_clicks_and_rules_choose_which_texts_to_keep(page: Page, view: DuplicatesView, copies: Decisions, found: Duplicates) -> None:
+    kept = click(page, view, copies, "keep", 1)
+    assert [(one["line"], one["kept"]) for one in kept.groups["groups"][0]["members"]] == [(3, True), (2, False)]
+    both = click(page, view, kept.decisions, "apart", 1)
+    assert both.groups["groups"][0]["all"] and both.groups["goes"] == 1
+    value = click(page, view, both.decisions, "apart", 0).groups
+    assert value["goes"] == 2 and value["groups"][0]["members"][0]["line"] == 3, "the earlier choice"
+    value = click(page, view, both.decisions, "keep", 0).groups
+    assert not value["groups"][0]["all"] and value["groups"][0]["members"][0]["line"] == 2
     changed = handlers.change_rules(page, view.result_key, replace(copies, threshold=0.8), "longest", "").decisions
     for group in changed.groups(found):
         assert len(found.corpus.texts[group.kept]) == max(len(found.corpus.texts[row]) for row in group.rows)
@@ -117,14 +114,11 @@ def test_thumb_puts_a_text_and_the_kept_one_into_the_basket(page: Page, view: Du
             click(page, view, lowest, "say apart", row)
 
 
-def test_remaining_and_removed_texts_are_the_whole_file(page: Page, view: DuplicatesView, copies: Decisions) -> None:
+def test_files_have_every_text_and_keep_column_names(page: Page, view: DuplicatesView, copies: Decisions, tmp_path: Path) -> None:
     kept, removed = written(page, view, copies)
     assert len(kept) == 15 and kept[0] == {"text": "cat dog moon", "topic": "a"}
     expected = [("3", "2", "b", 1), ("6", "4", "c", 1)]
     assert [(one["row"], one["kept_row"], one["topic"], float(one["cosine"])) for one in removed] == expected
-
-
-def test_rows_without_text_are_removed_and_columns_keep_their_names(page: Page, tmp_path: Path) -> None:
     rows = [f"{n},n{n},{text}" for n, text in enumerate([*OTHERS, OTHERS[0], ""])]
     view = find(page, tmp_path / "mine.csv", "\n".join(["row_,row,text", *rows]) + "\n")
     kept, removed = written(page, view, Decisions(threshold=1.0))

@@ -406,7 +406,7 @@ def conclude(*scores: MainScore) -> str:
     return str(conclusion_view(scores)["text"])
 
 
-def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance() -> None:
+def test_the_sentence_names_the_better_and_the_faster_model() -> None:
     apart = conclusion_view([score("A", 0.5, DRAWS, 10), score("B", 0.6, DRAWS + 0.1, 1), score("C", 0.59, DRAWS + 0.09, 100)])
     assert apart["text"].startswith("B is better than C by 0.010 ") and "beyond chance" in apart["text"]
     assert apart["more"][0].startswith("B is better than A by 0.100 (between +0.100")
@@ -421,8 +421,6 @@ def test_sentence_names_the_better_model_the_gain_and_whether_it_exceeds_chance(
     assert conclude(*lower).startswith("A is better than B by 0.100 (between +0.100")
     assert all(part in conclude(score("A", 0.5)) for part in ("A: Cosine Spearman 0.500", "95% interval 0.400 to 0.600"))
 
-
-def test_speeds_differ_only_beyond_their_spread_and_are_unknown_without_one() -> None:
     def speeds(slow: MainScore, fast: MainScore) -> str:
         return str(conclusion_view([slow, fast])["more"][-1])
 

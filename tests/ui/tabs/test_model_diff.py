@@ -71,20 +71,6 @@ def test_the_view_holds_what_was_found_and_says_what_it_was_made_with(page: Page
     assert value["made"]["key"] != model_diff.form_value(base, run, "cat dog", "topic")["key"]
 
 
-def test_the_state_of_a_comparison_with_a_runs_scores_can_be_hashed(seen: ModelDiffView) -> None:
-    """Gradio hashes the value of every state that a handler returns; without a hash, the request fails."""
-    assert seen.comparison.scores, "the part that is a dictionary"
-    assert deep_hash(seen.comparison) == deep_hash(seen.comparison) != deep_hash(replace(seen.comparison, key="another"))
-
-
-def test_a_model_that_changed_nothing_is_said_to_and_drawn_so(page: Page, seen: ModelDiffView) -> None:
-    found = page.model_diffs.get(seen.comparison.key)
-    still = replace(found, movement=replace(found.movement, lost=np.zeros_like(found.movement.lost)))
-    assert not still.moved.any()
-    value = diff_value(still, ("one", "two"), Comparison("key", False, None))
-    assert value["said"].startswith("No neighbor changed from one to two") and value["points"][0] == value["points"][1]
-
-
 def test_the_saved_file_needs_nothing_and_holds_no_markup_of_a_visitor(page: Page, seen: ModelDiffView) -> None:
     path = model_diff.write_file(page, seen.comparison)
     text = path.read_text(encoding="utf-8")
@@ -108,7 +94,7 @@ def test_texts_are_sent_to_who_knows_the_key(page: Page, seen: ModelDiffView) ->
             model_diff.get_texts(page, made_up)
 
 
-def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None:
+def test_a_run_is_proposed_and_compared_with_its_base(page: Page, run: str) -> None:
     base = str(page.studio.settings.default_model)
     assert base_model(page, run) == base and base_model(page, "run-0000000000") == base
     one, two = compare_with_base(page, run), compare_with_base(page, run)
@@ -118,9 +104,6 @@ def test_a_run_is_compared_with_what_it_began_from(page: Page, run: str) -> None
     with pytest.raises(StudioError, match="second model"):
         model_diff.compare(page, None, base, None, "", "")
     assert model_diff.run_scores(page, "other", run) is None and model_diff.run_scores(page, run, base) is None
-
-
-def test_two_models_are_proposed_and_the_first_run_takes_their_place(page: Page, run: str) -> None:
     base, multilingual = str(page.studio.settings.default_model), page.studio.languages.multilingual
     assert model_diff._bundled_pair(page, [base, "other", multilingual]) == (base, multilingual)
     assert model_diff._bundled_pair(page, [base]) == (base, None)
@@ -173,7 +156,14 @@ def test_the_sentence_on_categories_counts_trained_and_few_texts() -> None:
     assert "Of 24 texts, 21 → 21" in same and "no difference" in same
 
 
-def test_of_many_categories_those_that_changed_are_shown(page: Page, seen: ModelDiffView) -> None:
+def test_views_are_hashable_and_show_unchanged_neighbors_and_changed_categories(seen: ModelDiffView, page: Page) -> None:
+    assert seen.comparison.scores, "the part that is a dictionary"
+    assert deep_hash(seen.comparison) == deep_hash(seen.comparison) != deep_hash(replace(seen.comparison, key="another"))
+    found = page.model_diffs.get(seen.comparison.key)
+    still = replace(found, movement=replace(found.movement, lost=np.zeros_like(found.movement.lost)))
+    assert not still.moved.any()
+    value = diff_value(still, ("one", "two"), Comparison("key", False, None))
+    assert value["said"].startswith("No neighbor changed from one to two") and value["points"][0] == value["points"][1]
     found = page.model_diffs.get(seen.comparison.key)
     rows = diff_value(found, ("a", "b"), Comparison("key", False, None))["categories"]["rows"]
     assert all(row["before"] != row["after"] and "such as" in row["example"] for row in rows)

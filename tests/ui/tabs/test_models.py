@@ -13,17 +13,6 @@ from sbert_studio.ui.tabs.models.handlers import model_facts
 from sbert_studio.ui.views import UNCHANGED, props
 
 
-def test_clicked_model_is_shown_with_its_buttons(page: Page) -> None:
-    listed, cards = handlers.list_models(page, None, "")
-    view = handlers.select_model(page, None, listed, Selection("card", 0))
-    assert view.chosen == listed[0] and view.cards["current"] == listed[0] and len(cards["cards"]) == len(listed)
-    assert view.use == props(visible=True) and view.facts and view.run is None
-    assert view.save == view.delete == view.confirm == view.push == view.compare == props(visible=False)
-    for row in (-1, len(listed), "0", None):
-        assert handlers.select_model(page, None, listed, Selection("card", row)).chosen == ""
-    assert handlers.confirm_deletion() == (props(visible=False), props(visible=True))
-
-
 def test_refreshed_list_keeps_what_was_clicked_in_the_meantime(page: Page) -> None:
     name = handlers.list_models(page, None, "")[0][0]
     view = handlers.refresh_models(page, None, "")
@@ -32,7 +21,15 @@ def test_refreshed_list_keeps_what_was_clicked_in_the_meantime(page: Page) -> No
     assert handlers.refresh_models(page, None, "no such run").chosen == "", "it was deleted in another tab"
 
 
-def test_tab_opens_with_the_model_of_the_header_or_of_the_address(page: Page) -> None:
+def test_a_model_is_shown_when_clicked_or_linked(page: Page) -> None:
+    listed, cards = handlers.list_models(page, None, "")
+    view = handlers.select_model(page, None, listed, Selection("card", 0))
+    assert view.chosen == listed[0] and view.cards["current"] == listed[0] and len(cards["cards"]) == len(listed)
+    assert view.use == props(visible=True) and view.facts and view.run is None
+    assert view.save == view.delete == view.confirm == view.push == view.compare == props(visible=False)
+    for row in (-1, len(listed), "0", None):
+        assert handlers.select_model(page, None, listed, Selection("card", row)).chosen == ""
+    assert handlers.confirm_deletion() == (props(visible=False), props(visible=True))
     default, *others = handlers.list_models(page, None, "")[0]
     assert handlers.show_first_model(page, None, "", others[0]).chosen == others[0]
     assert handlers.show_first_model(page, None, "", "a folder").chosen == default

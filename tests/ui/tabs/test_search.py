@@ -1,18 +1,21 @@
-"""Handlers of the Search tab, without a browser."""
+"""Handlers of the Search tab, and cross-encoders on the page."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shards.shards import encoded, write_texts
-from tiny_studio import studio_at
+from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.data.samples import sample_texts
 from sbert_studio.errors import StudioError
+from sbert_studio.models.cross_encoder import load_cross_encoder
+from sbert_studio.services import TrainRequest
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
@@ -21,6 +24,8 @@ from sbert_studio.ui.state import RowSelection
 from sbert_studio.ui.tabs.search import handlers
 from sbert_studio.ui.tabs.search.handlers import HitsView, SearchedText, SearchInputs, filter_rows, search
 from sbert_studio.ui.views import UNCHANGED
+
+from .evaluations import evaluate
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -40,7 +45,7 @@ def test_search_without_a_corpus_uses_the_sample(page: Page) -> None:
     assert page.corpora.get(found.corpus).corpus.name == page.corpora.sample().corpus.name
 
 
-def test_hits_have_spreadsheet_rows_and_a_click_lists_neighbours(page: Page, key: str) -> None:
+def test_hits_have_rows_neighbors_and_thumbs(page: Page, key: str) -> None:
     corpus = page.corpora.get(key).corpus
     hits = search(page, SearchInputs(key, corpus.texts[7], 5)).hits
     row = hits["ids"][0]
@@ -48,9 +53,6 @@ def test_hits_have_spreadsheet_rows_and_a_click_lists_neighbours(page: Page, key
     more = select(page, key, None, "row", row)
     assert len(more.hits["ids"]) == 4 and row not in more.hits["ids"] and more.other_hits is None
     assert more.searched == SearchedText(key, corpus.texts[7]) and more.basket_version is UNCHANGED
-
-
-def test_thumb_puts_query_and_hit_into_the_basket(page: Page, key: str) -> None:
     found = search(page, SearchInputs(key, "cat dog", 3))
     row, text = found.hits["ids"][0], found.hits["rows"][0][1]
     assert found.hits["pairs"][0] == ["cat dog", text]
@@ -155,3 +157,45 @@ def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neig
     own = handlers.show_first_hits(page, SearchInputs(key, "my own words", 3))
     assert own is not None and own.searched == SearchedText(key, "my own words")
     assert handlers.clear_other_example(page, key, "typed while the first hits were computed") is UNCHANGED
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory, model_folder: Path) -> Iterator[tuple[Page, str, Path]]:
+    """A page with the run of a cross-encoder, its id and its data."""
+    folder = tmp_path_factory.mktemp("cross")
+    with studio_at(folder / "home", model_folder) as studio:
+        data = write_pairs(folder / "pairs.csv")
+        yield Page(studio), studio.fine_tune.train(TrainRequest(data, overrides=quick(architecture="cross", loss="auto"))).id, data
+
+
+def names(choices: list[tuple[str, str]]) -> list[str]:
+    return [name for _, name in choices]
+
+
+def test_a_cross_encoder_is_offered_where_pairs_are_read_re_ranks_and_is_evaluated(tuned: tuple[Page, str, Path]) -> None:
+    page, run, data = tuned
+    assert run not in names(page.model_choices(None))
+    assert names(page.model_choices(None, "pairs")) == [run]
+    assert run in names(page.model_choices(None, "texts", "pairs"))
+    found = search(page, SearchInputs(None, "refund", 4, reranker=run))
+    key, value = found.corpus, found.hits
+    texts = page.corpora.get(key).corpus.texts
+    scores = load_cross_encoder(page.studio.workspace.run(run) / "model").predict([("refund", texts[row]) for row in value["ids"]])
+    assert [row[2] for row in value["rows"]] == pytest.approx(scores.tolist(), abs=1e-5)
+    assert scores.tolist() == sorted(scores.tolist(), reverse=True) and value["columns"][2]["name"] == "Re-ranked"
+    result = evaluate(page, [page.studio.settings.default_model, run], data)
+    assert len(result.scores["rows"]) == 2 and "Pairs with scores" in result.scores["caption"]
+    assert [row[1] for row in result.details["rows"]] == ["cosine", "dot", "euclidean", "manhattan", "pair"]
+
+
+def test_a_list_of_models_leaves_alone_what_is_chosen_in_it(page: Page) -> None:
+    from sbert_studio.ui.app import build_page
+
+    events = build_page(page.studio, page).fns.values()
+    offers = [event for event in events if getattr(event.fn, "__qualname__", "").endswith("refresh_model_choices.<locals>.update_choices")]
+    assert offers
+    for event in offers:
+        default = page.studio.settings.default_model
+        for chosen in [[], [default]] if event.outputs[0].multiselect else [None, default]:
+            update = event.fn(None, chosen)
+            assert "choices" in update and update.get("value", "left alone") != chosen

@@ -54,17 +54,6 @@ def test_same_cosine_means_less_where_all_texts_are_similar() -> None:
     assert describe_cosine(0.7, uniform)[0] == "No closer than chance"
 
 
-def test_texts_are_compared_on_the_scale_of_random_pairs(page: Page, corpus_file: Path) -> None:
-    found = compare(page, "cat dog", "cat dog")
-    assert found.gauge["cosine"] == pytest.approx(1, abs=1e-5) and found.gauge["place"] == pytest.approx(1, abs=1e-5)
-    assert "everyday sentences" in found.gauge["explain"] and found.model_table is None
-    positions = [position for position, _ in found.gauge["marks"]]
-    assert positions == sorted(positions) and max(found.gauge["bins"]) == 1
-    assert found.words["partners"] == [[0, 1], [0, 1]]
-    corpus = corpora.open_file(page, str(corpus_file))
-    assert "random pairs from corpus.csv" in compare(page, "cat dog", "moon", corpus=corpus).gauge["explain"]
-
-
 def test_word_alignment_keeps_the_texts_whole(page: Page) -> None:
     texts = " Where is my parcel, please?", "The package (blue) never came!"
     words = compare(page, *texts, model=MODEL).words
@@ -80,7 +69,15 @@ def test_model_without_word_vectors_says_why_there_is_no_alignment(page: Page, m
     assert "has no word vectors" in compare(page, "cat dog", "moon").words["empty"]
 
 
-def test_models_are_compared_each_on_its_own_scale(page: Page) -> None:
+def test_texts_are_compared_on_the_scale_of_random_pairs_by_each_model(page: Page, corpus_file: Path) -> None:
+    found = compare(page, "cat dog", "cat dog")
+    assert found.gauge["cosine"] == pytest.approx(1, abs=1e-5) and found.gauge["place"] == pytest.approx(1, abs=1e-5)
+    assert "everyday sentences" in found.gauge["explain"] and found.model_table is None
+    positions = [position for position, _ in found.gauge["marks"]]
+    assert positions == sorted(positions) and max(found.gauge["bins"]) == 1
+    assert found.words["partners"] == [[0, 1], [0, 1]]
+    corpus = corpora.open_file(page, str(corpus_file))
+    assert "random pairs from corpus.csv" in compare(page, "cat dog", "moon", corpus=corpus).gauge["explain"]
     table = compare(page, "cat dog", "cat moon", MODEL, MODEL).model_table
     assert table is not None and len(table["rows"]) == 2
     for row, name in zip(table["rows"], (None, MODEL), strict=True):
@@ -97,15 +94,12 @@ def test_scores_of_an_unknown_language_are_called_unreliable(page: Page) -> None
     assert handlers.compare_lines(page, "cat dog\nred blue", MODEL, MODEL).matrix["note"] == ""
 
 
-def test_thumb_puts_the_compared_texts_into_the_basket(page: Page) -> None:
+def test_pairs_go_into_the_basket_and_come_from_other_tabs(page: Page) -> None:
     assert handlers.label_texts(page, None, None, Selection("together", 0)) is UNCHANGED
     compared = compare(page, " cat dog ", "moon").compared
     assert handlers.label_texts(page, compared, None, Selection("row", 0)) is UNCHANGED
     handlers.label_texts(page, compared, None, Selection("together", 0))
     assert [(pair.a, pair.b, pair.source) for pair in page.baskets.of("local").pairs] == [("cat dog", "moon", "Similarity")]
-
-
-def test_pair_of_another_tab_fills_the_boxes_and_adds_its_model(page: Page) -> None:
     default = page.studio.settings.default_model
     assert handlers.fill_texts(page, None, None, default, []) is None
     filled = handlers.fill_texts(page, TextPair("a", "b", MODEL), None, str(default), ["x", MODEL])
@@ -172,7 +166,7 @@ def test_file_of_pairs_reports_correlation_and_worst_rows(page: Page, tmp_path: 
         assert handlers.label_row(page, found.scores, None, Selection("apart", row)) is UNCHANGED
 
 
-def test_headline_names_the_model_and_the_rows_left_out(page: Page, tmp_path: Path) -> None:
+def test_worst_rows_are_listed_for_scores_and_labels(page: Page, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv", 60)
     path.write_text(path.read_text(encoding="utf-8") + "cat,,3\ncat dog,dog,\n", encoding="utf-8")
     found = score(page, path)
@@ -181,9 +175,6 @@ def test_headline_names_the_model_and_the_rows_left_out(page: Page, tmp_path: Pa
     assert "left out: " not in found.table["note"]
     assert found.table["caption"] == "62 rows read, 61 compared, 1 skipped"
     assert found.worst["made"] == found.table["made"] and found.worst["made"]["words"].endswith(" · pairs.csv")
-
-
-def test_labels_disagree_by_their_order(page: Page, tmp_path: Path) -> None:
     similar = [f"cat {word},cat {word} moon,same" for word in ["dog", "park", "red", "blue"]]
     different = [f"cat {word},fast river {word},other" for word in ["hello", "world", "bank", "card"]]
     path = tmp_path / "labels.csv"

@@ -399,7 +399,7 @@ def test_file_columns_settings_and_name_come_back(page: Page, tmp_path: Path) ->
     assert [name for name, _ in page.corpora.choices(OWNER)] == [name for name, _ in page.corpora.choices(None)], "it is no corpus"
 
 
-def test_a_form_of_an_earlier_version_is_read_by_the_names_of_its_settings(page: Page, tmp_path: Path) -> None:
+def test_earlier_forms_samples_and_further_files_are_restored(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
     draft = drafts.with_settings(page.studio, open_path(page, write_pairs(tmp_path / "mine.csv"), model), model, {"evaluation": "split"})
     saved = save_draft(page, OWNER, draft, "")
@@ -407,9 +407,6 @@ def test_a_form_of_an_earlier_version_is_read_by_the_names_of_its_settings(page:
     assert saved["overrides"] == {"judge": "split"}
     again = restore_draft(page, OWNER, saved, model)
     assert again is not None and again.plan is not None and again.plan.spec.evaluation == "split"
-
-
-def test_a_sample_and_further_files(page: Page, tmp_path: Path) -> None:
     model = page.studio.settings.default_model
     draft = open_path(page, get_sample("bank_messages").path, model).with_request(dev=write_pairs(tmp_path / "dev.csv", seed=4))
     saved = save_draft(page, OWNER, draft, "")

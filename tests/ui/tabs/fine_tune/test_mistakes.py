@@ -33,7 +33,14 @@ def run_id(page: Page, tmp_path_factory: pytest.TempPathFactory) -> str:
     return run.id
 
 
-def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page: Page, run_id: str) -> None:
+def selected(page: Page, pair: Any, model: Any, others: list[Any]) -> list[str]:
+    filled = fill_texts(page, pair, None, model, others)
+    assert filled is not None and isinstance(filled[2], dict)
+    found: list[str] = filled[2]["value"]
+    return found
+
+
+def test_mistakes_are_listed_and_compared_by_their_model(page: Page, run_id: str) -> None:
     run = page.studio.fine_tune.get_run(run_id).run
     value, kept = mistakes_view(page.studio, run), page.studio.fine_tune.get_mistakes(run_id)
     assert value is not None and kept is not None
@@ -43,16 +50,6 @@ def test_the_list_names_rows_scores_on_the_files_scale_and_what_judged_them(page
     first = kept["worst"][0]
     pair = mistake_pair(page.studio, run_id, 0)
     assert [pair.first, pair.second] == first["texts"] and pair.nonce != mistake_pair(page.studio, run_id, 0).nonce
-
-
-def selected(page: Page, pair: Any, model: Any, others: list[Any]) -> list[str]:
-    filled = fill_texts(page, pair, None, model, others)
-    assert filled is not None and isinstance(filled[2], dict)
-    found: list[str] = filled[2]["value"]
-    return found
-
-
-def test_a_mistake_is_compared_by_the_model_that_made_it(page: Page, run_id: str) -> None:
     pair, default = mistake_pair(page.studio, run_id, 0), page.studio.settings.default_model
     assert pair.by == run_id
     assert selected(page, pair, default, [default]) == [run_id, default]

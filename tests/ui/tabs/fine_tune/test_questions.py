@@ -63,15 +63,6 @@ def test_one_click_answers_and_start_submits_the_very_plan_that_is_shown(
     assert question["question"] in kept.read_text(encoding="utf-8")
 
 
-def test_an_answer_keeps_what_was_typed_into_the_settings(page: Page, doubtful: Path) -> None:
-    draft = open_path(page, doubtful)
-    form = form_of(draft, epochs="0.5", batch_size="8")
-    view = handlers.answer_question(page, page.drafts.put(draft), None, form, Selection("answer", [0, 1]))
-    answered = page.drafts.get(view.draft)
-    assert view_model.open_questions(answered) is None and answered.plan is not None
-    assert (answered.plan.spec.epochs, answered.plan.spec.batch_size) == (0.5, 8)
-
-
 @pytest.mark.parametrize("which", [None, 0, [0], [0, 9], [3, 0], [-1, 0], [0, -1], ["0", "0"], [[0], 0], {"a": 1}, [0.5, 0]])
 def test_an_answer_that_is_none_is_refused(page: Page, doubtful: Path, which: Any) -> None:
     draft = open_path(page, doubtful)
@@ -156,7 +147,13 @@ def test_only_an_answer_with_evidence_is_proposed_and_the_command_takes_it(page:
     assert page.studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(scale=scale))).certain
 
 
-def test_while_a_question_is_open_the_line_for_a_terminal_is_one_that_works(page: Page, doubtful: Path) -> None:
+def test_an_answer_keeps_the_settings_and_the_command_takes_it(page: Page, doubtful: Path) -> None:
+    draft = open_path(page, doubtful)
+    form = form_of(draft, epochs="0.5", batch_size="8")
+    view = handlers.answer_question(page, page.drafts.put(draft), None, form, Selection("answer", [0, 1]))
+    answered = page.drafts.get(view.draft)
+    assert view_model.open_questions(answered) is None and answered.plan is not None
+    assert (answered.plan.spec.epochs, answered.plan.spec.batch_size) == (0.5, 8)
     draft = open_path(page, doubtful)
     shown = view_model.command_view(draft, "m", "m")
     assert (shown is not None and shown["command"].endswith("--as-read")) or "--as-read " in shown["command"]

@@ -121,7 +121,13 @@ def test_the_maps_csv_has_every_row_that_is_left_with_its_cluster_and_label(page
     assert [row["cluster_label"] for row in rows[:3]] == ["odd", "even", "odd"] and rows[1]["label"] == "'=cmd()"
 
 
-def test_back_leads_to_the_map_as_it_was_left(page: Page, corpus_key: str, map_key: str) -> None:
+def test_hits_are_found_on_the_map_and_back_leads_to_it(page: Page, corpus_key: str, map_key: str) -> None:
+    rows = show_on_map(page, corpus_key, [4, 4, 2, -1, 99, True, "3"], "Found")
+    assert rows.rows == (4, 2) and to_map_rows(page.maps.get(map_key), rows.rows) == [4, 2]
+    assert rows != show_on_map(page, corpus_key, [4, 2], "Found"), "the same ones can be gone to twice"
+    for nothing in (None, [], [99]):
+        with pytest.raises(StudioError):
+            show_on_map(page, corpus_key, nothing, "Found")
     model = page.studio.settings.default_model
     edit(page, map_key, corpus_key, {"do": "label", "rows": [0], "name": "x"})
     there = corpus_on_map(page, map_key, corpus_key, model)
@@ -230,15 +236,6 @@ def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page
     assert "of 3 texts" not in value["caption"], "another corpus is searched whole"
     with pytest.raises(StudioError):
         handlers.rows_to_search(drawn, [0])
-
-
-def test_hits_are_found_on_the_map(page: Page, corpus_key: str, map_key: str) -> None:
-    rows = show_on_map(page, corpus_key, [4, 4, 2, -1, 99, True, "3"], "Found")
-    assert rows.rows == (4, 2) and to_map_rows(page.maps.get(map_key), rows.rows) == [4, 2]
-    assert rows != show_on_map(page, corpus_key, [4, 2], "Found"), "the same ones can be gone to twice"
-    for nothing in (None, [], [99]):
-        with pytest.raises(StudioError):
-            show_on_map(page, corpus_key, nothing, "Found")
 
 
 def test_texts_go_into_the_basket_as_pairs(page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,15 @@ def test_labels_on_a_sample_are_kept_and_no_other_visitor_sees_them(page: Page, 
     assert [title for title, name in again.corpora.choices(ANNA) if name.startswith("file:")] == [], "a sample is no file of theirs"
 
 
-def test_they_go_with_their_file(page: Page, edited: str) -> None:
+def test_stored_edits_count_as_their_file_and_go_with_it(page: Page, edited: str) -> None:
+    chosen, kept = page.corpora.get(edited), page.files
+    file_id = chosen.id.removeprefix("file:")
+    assert kept.get("local", file_id).bytes == chosen.path.stat().st_size + beside(page)[0].stat().st_size
+    kept._each = chosen.path.stat().st_size + 10
+    before = beside(page)[0].read_text()
+    assert not kept.write_extra("local", file_id, beside(page)[0].name, {"steps": ["x" * 100]}) and beside(page)[0].read_text() == before
+    with pytest.raises(ValueError, match="about"):
+        kept.write_extra("local", file_id, "about.json", {})
     assert len(beside(page)) == 1
     corpora.delete_file(page, edited, None)
     assert beside(page) == []
@@ -157,17 +165,6 @@ def test_what_is_damaged_is_said_and_left_out(page: Page, edited: str, toasts: l
     key = again.corpora.open(None, page.corpora.get(edited).id)
     assert len(texts(again, key)) == 40 and toasts == [DAMAGED_WARNING]
     assert drawn_map_value(again, drawn(again, key))["edits"] == []
-
-
-def test_they_take_no_more_room_than_the_visitor_has(page: Page, edited: str) -> None:
-    chosen, kept = page.corpora.get(edited), page.files
-    file_id = chosen.id.removeprefix("file:")
-    assert kept.get("local", file_id).bytes == chosen.path.stat().st_size + beside(page)[0].stat().st_size
-    kept._each = chosen.path.stat().st_size + 10
-    before = beside(page)[0].read_text()
-    assert not kept.write_extra("local", file_id, beside(page)[0].name, {"steps": ["x" * 100]}) and beside(page)[0].read_text() == before
-    with pytest.raises(ValueError, match="about"):
-        kept.write_extra("local", file_id, "about.json", {})
 
 
 def test_that_there_is_no_room_for_what_is_done_is_said_once(
