@@ -60,15 +60,12 @@ def test_how_much_was_needed_is_said_where_it_is_known() -> None:
         assert f"{more} GB more were needed" in str(to_user_error(MemoryError(f"Unable to allocate 8.00 {unit} for an array")))
 
 
-def test_places_are_told_at_this_machine_and_not_to_visitors(tmp_path: Path) -> None:
+def test_the_network_damaged_files_and_places_are_no_bugs(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         tmp_path.open("w")
     here, there = to_user_error(caught.value, place=True), to_user_error(caught.value)
     assert here is not None and str(tmp_path) in str(here)
     assert there is not None and str(tmp_path) not in str(there)
-
-
-def test_the_network_and_damaged_files_are_no_bugs(tmp_path: Path) -> None:
     with pytest.raises(httpx.HTTPError) as refused:
         httpx.get("http://127.0.0.1:9/", trust_env=False)
     file = tmp_path / "a.zip"

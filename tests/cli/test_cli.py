@@ -91,15 +91,6 @@ def ok(told: Told) -> Any:
     return told.json
 
 
-def test_similarity_of_a_file_of_pairs(cli: Any, pairs: Path, tmp_path: Path) -> None:
-    found = ok(cli("similarity", "--pairs", pairs, "--out", tmp_path / "out.csv", "--json"))
-    assert [row["row"] for row in found["rows"]] == list(range(2, 62))
-    with (tmp_path / "out.csv").open(encoding="utf-8-sig") as source:
-        written = list(csv.DictReader(source))
-    assert [float(row["cosine"]) for row in written] == pytest.approx([row["cosine"] for row in found["rows"]])
-    assert written[0]["sentence1"] == found["rows"][0]["a"]
-
-
 def test_encode_writes_one_vector_a_row(cli: Any, corpus: Path, tmp_path: Path) -> None:
     found = ok(cli("encode", corpus, "--out", tmp_path / "x.npy", "--column", "text", "--json"))
     vectors = np.load(tmp_path / "x.npy", allow_pickle=False)
@@ -170,7 +161,13 @@ def test_every_verb_says_what_became_of_the_rows(cli: Any, tmp_path: Path, tiny_
         assert told.json["notes"][: len(number) + 1] == [*number, "1 text repeats an earlier one and is kept."]
 
 
-def test_search_and_mine_answer_with_rows_of_the_file(cli: Any, corpus: Path) -> None:
+def test_similarity_search_and_mining_answer_with_rows_of_the_file(cli: Any, pairs: Path, tmp_path: Path, corpus: Path) -> None:
+    found = ok(cli("similarity", "--pairs", pairs, "--out", tmp_path / "out.csv", "--json"))
+    assert [row["row"] for row in found["rows"]] == list(range(2, 62))
+    with (tmp_path / "out.csv").open(encoding="utf-8-sig") as source:
+        written = list(csv.DictReader(source))
+    assert [float(row["cosine"]) for row in written] == pytest.approx([row["cosine"] for row in found["rows"]])
+    assert written[0]["sentence1"] == found["rows"][0]["a"]
     query = next(csv.DictReader(corpus.open()))["text"]
     found = ok(cli("search", corpus, query, "-k", 3, "--mode", "hybrid", "--json"))
     assert {"milliseconds", "recall", "account", "notes"} <= set(found) and found["exact"] is True and len(found["hits"]) == 3
@@ -485,7 +482,12 @@ def test_without_a_command_the_help_is_shown_as_it_is_laid_out(cli: Any) -> None
     assert re.search(r"^  similarity +Compare", told.out, re.MULTILINE)
 
 
-def test_a_name_cannot_steer_the_terminal(cli: Any, tmp_path: Path) -> None:
+def test_messages_name_rows_and_cannot_steer_the_terminal(cli: Any, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("sentence1,sentence2,score\nred,,1\nblue,,2\n,cat,3\n")
+    told = cli("train", bad, "--json")
+    assert "rows 2, 3, 4" in refused(told)
+    assert told.json["rows"] == [2, 3, 4]
     file = tmp_path / "texts.csv"
     file.write_text("te\x1b[31mxt,\u202eb\nthe red cat on the mat,one blue dog\na slow dog in the park,two white stars\n")
     told = cli("search", file, "cat", "--column", "absent", "--json")
@@ -511,14 +513,6 @@ def test_answers_are_valid_json_and_fit_any_stdout() -> None:
     found, words = raw.getvalue().decode("latin-1").splitlines()
     assert json.loads(found) == {"text": "卡 é \u2028"}
     assert words == "? é"
-
-
-def test_rows_at_fault_are_named_as_a_spreadsheet_numbers_them(cli: Any, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_text("sentence1,sentence2,score\nred,,1\nblue,,2\n,cat,3\n")
-    told = cli("train", bad, "--json")
-    assert "rows 2, 3, 4" in refused(told)
-    assert told.json["rows"] == [2, 3, 4]
 
 
 def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -699,7 +693,7 @@ def test_what_a_question_leaves_open_is_neither_converted_nor_mended(cli: Any, t
         assert "--scale 5-0" in told.err and not (tmp_path / "out.csv").exists()
 
 
-def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_path: Path) -> None:
+def test_static_embeddings_are_trained_distilled_and_used(cli: Any, corpus: Path, tmp_path: Path, tiny_model: Path) -> None:
     found = ok(cli("fit", corpus, "--kind", "glove", "--out", tmp_path / "words", "--set", "width=8", "--set", "epochs=2", "--json"))
     assert {"texts", "seconds", "notes"} <= set(found)
     assert (found["dim"], found["kind"], found["model"]) == (8, "glove", str(tmp_path / "words")) and found["words"] > 5
@@ -712,9 +706,6 @@ def test_word_vectors_are_learned_and_are_a_model(cli: Any, corpus: Path, tmp_pa
     assert "already trained" in refused(cli("fit", corpus, "--kind", table, "--set", "width=8", "--json"))
     assert "choose one of word2vec" in refused(cli("fit", corpus, "--kind", "fasttext", "--json"))
     assert "width" in refused(cli("fit", corpus, "--set", "width=1", "--json"))
-
-
-def test_what_is_fitted_without_a_folder_is_kept_among_the_models(cli: Any, corpus: Path, tmp_path: Path) -> None:
     found = ok(cli("fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--json"))
     assert (found["dim"], found["kind"]) == (5, "tfidf") and re.fullmatch(r"words-[0-9a-f]{10}", found["model"])
     listed = {card["name"]: card for card in ok(cli("models", "--json"))["models"]}
@@ -722,9 +713,6 @@ def test_what_is_fitted_without_a_folder_is_kept_among_the_models(cli: Any, corp
     hits = ok(cli("search", corpus, "cat unheard", "--model", found["model"], "--json"))
     assert "1 of 2 words of your query" in " ".join(hits["notes"])
     assert "already include word weights" in refused(cli("fit", corpus, "--kind", "tfidf", "--weighting", "sif", "--json"))
-
-
-def test_an_encoder_is_distilled_into_a_table(cli: Any, corpus: Path, tmp_path: Path, tiny_model: Path) -> None:
     found = ok(cli("distill", tiny_model, "--dim", "8", "--vocabulary", corpus, "--out", tmp_path / "static", "--json"))
     assert (found["dim"], found["kind"], found["model"]) == (8, "static", str(tmp_path / "static")) and found["words"] == 20
     alike = ok(cli("similarity", "cat dog", "dog cat", "--model", tmp_path / "static", "--json"))

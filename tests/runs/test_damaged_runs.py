@@ -69,7 +69,21 @@ def test_a_damaged_model_is_listed_as_damaged_and_can_be_deleted(runs: Path, tin
         assert [card.name for card in studio.models.list_models()] == ["all-MiniLM-L6-v2", "multilingual-e5-small", whole.id]
 
 
-def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model: Path) -> None:
+def test_the_command_line_and_the_page_list_what_is_damaged(
+    runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sbert_studio.cli.main import run
+
+    with studio_at(runs, tiny_model) as studio:
+        broken, whole = studio.fine_tune.list_runs()
+        cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
+    assert run(["runs", "--json"]) == 0
+    found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
+    assert "truncated" in found[broken.id] and found[whole.id] == ""
+    assert run(["models", "--json"]) == 0
+    assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, False, True, False]
+    assert run(["runs"]) == run(["models"]) == 0
+    assert capsys.readouterr().out.count("damaged") >= 2
     pytest.importorskip("gradio")
     from sbert_studio.ui.page import Page
     from sbert_studio.ui.tabs.models import handlers as models
@@ -92,35 +106,6 @@ def test_the_app_starts_and_its_page_says_what_is_damaged(runs: Path, tiny_model
         (studio.workspace.runs / whole.id / "run.json").write_bytes(b"no run" * 1000)
         assert [run.id for run in studio.fine_tune.list_runs()] == [broken.id]
         assert whole.id in str(models.show_models(page, None, "").facts)
-
-
-def test_the_command_line_lists_it_too(
-    runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sbert_studio.cli.main import run
-
-    with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.fine_tune.list_runs()
-        cut(studio.workspace.runs / broken.id / "model" / "model.safetensors")
-    assert run(["runs", "--json"]) == 0
-    found = {one["id"]: one["damaged"] for one in json.loads(capsys.readouterr().out)["runs"]}
-    assert "truncated" in found[broken.id] and found[whole.id] == ""
-    assert run(["models", "--json"]) == 0
-    assert [bool(one["damaged"]) for one in json.loads(capsys.readouterr().out)["models"]] == [False, False, True, False]
-    assert run(["runs"]) == run(["models"]) == 0
-    assert capsys.readouterr().out.count("damaged") >= 2
-
-
-def test_an_export_names_the_file_that_is_not_what_was_written(runs: Path, tiny_model: Path) -> None:
-    with studio_at(runs, tiny_model) as studio:
-        broken, whole = studio.fine_tune.list_runs()
-        weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
-        data = bytearray(weights.read_bytes())
-        data[-7] ^= 16
-        weights.write_bytes(data)
-        with pytest.raises(StudioError, match=r"model\.safetensors differs from what was written"):
-            studio.fine_tune.export(broken.id)
-        assert studio.fine_tune.export(whole.id).bytes > 1000
 
 
 @pytest.mark.slow
@@ -179,7 +164,18 @@ def at_command_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> tupl
     return code, *capsys.readouterr()
 
 
-def test_a_run_whose_folder_was_deleted_is_gone(runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_export_names_a_changed_file_and_a_deleted_folder_is_gone(
+    runs: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with studio_at(runs, tiny_model) as studio:
+        broken, whole = studio.fine_tune.list_runs()
+        weights = studio.workspace.runs / broken.id / "model" / "model.safetensors"
+        data = bytearray(weights.read_bytes())
+        data[-7] ^= 16
+        weights.write_bytes(data)
+        with pytest.raises(StudioError, match=r"model\.safetensors differs from what was written"):
+            studio.fine_tune.export(broken.id)
+        assert studio.fine_tune.export(whole.id).bytes > 1000
     with studio_at(runs, tiny_model) as studio:
         broken, whole = studio.fine_tune.list_runs()
     shutil.rmtree(runs / "runs" / broken.id)

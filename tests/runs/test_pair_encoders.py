@@ -100,30 +100,7 @@ def test_a_run_is_advised_trained_evaluated_and_listed(either: tuple[str, Traine
     assert architecture == "cross" or plan.spec.codes == 16
 
 
-def test_where_vectors_are_needed_it_says_what_it_is_for(either: tuple[str, Trained], tmp_path: Path) -> None:
-    architecture, (studio, run, data) = either
-    texts = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
-    for act in (
-        lambda: studio.similarity.compare("cat", "dog", run.id),
-        lambda: studio.search.search(texts, "cat", model=run.id),
-        lambda: studio.map.draw(texts, model=run.id),
-        lambda: studio.fine_tune.train(TrainRequest(data, overrides=quick(), model=run.id)),
-    ):
-        with pytest.raises(StudioError, match=NAMES[architecture]) as caught:
-            act()
-        assert "re-ranking or in Evaluate" in caught.value.hint
-
-
-def test_hits_are_those_that_it_scores_highest(either: tuple[str, Trained], tmp_path: Path) -> None:
-    architecture, (studio, run, _) = either
-    corpus = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
-    model = {"cross": load_cross_encoder, "poly": load_poly_encoder}[architecture](studio.workspace.run(run.id) / "model")
-    scores = model.predict([("lost bank card", text) for text in corpus.texts])
-    best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
-    assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, options=SearchOptions(reranker=run.id)).hits] == best
-
-
-def test_a_poly_encoder_reranks_on_the_command_line(
+def test_a_poly_encoder_re_ranks_on_the_command_line_and_reads_the_corpus_once(
     poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     studio, run, _ = poly
@@ -136,11 +113,6 @@ def test_a_poly_encoder_reranks_on_the_command_line(
     monkeypatch.setenv("SBERT_STUDIO_MODEL", studio.settings.default_model)
     assert run_command(["search", str(path), "lost bank card", "-k", "3", "--reranker", run.id, "--json"]) == 0
     assert [hit["text"] for hit in json.loads(capsys.readouterr().out)["hits"]] == expected
-
-
-def test_a_search_with_a_poly_encoder_reads_the_corpus_once_and_then_the_query_alone(
-    poly: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     studio, run, _ = poly
     corpus = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt", 9))
     studio.catalog.load_poly_encoder(run.id)  # which reads two texts to know the model
@@ -212,7 +184,24 @@ def test_of_several_seeds_a_model_with_an_mlp_is_kept_and_says_that_it_opens_her
     assert exported == pytest.approx(ours, abs=1e-6)
 
 
-def test_data_that_it_cannot_learn_from_is_refused_before_a_run_is_made(either: tuple[str, Trained], tmp_path: Path) -> None:
+def test_hits_are_re_ranked_and_vectors_and_other_data_refused(either: tuple[str, Trained], tmp_path: Path) -> None:
+    architecture, (studio, run, _) = either
+    corpus = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
+    model = {"cross": load_cross_encoder, "poly": load_poly_encoder}[architecture](studio.workspace.run(run.id) / "model")
+    scores = model.predict([("lost bank card", text) for text in corpus.texts])
+    best = sorted(range(len(scores)), key=lambda row: -scores[row])[:5]
+    assert [hit.row for hit in studio.search.search(corpus, "lost bank card", 5, options=SearchOptions(reranker=run.id)).hits] == best
+    architecture, (studio, run, data) = either
+    texts = studio.data.read_corpus(write_corpus(tmp_path / "texts.txt"))
+    for act in (
+        lambda: studio.similarity.compare("cat", "dog", run.id),
+        lambda: studio.search.search(texts, "cat", model=run.id),
+        lambda: studio.map.draw(texts, model=run.id),
+        lambda: studio.fine_tune.train(TrainRequest(data, overrides=quick(), model=run.id)),
+    ):
+        with pytest.raises(StudioError, match=NAMES[architecture]) as caught:
+            act()
+        assert "re-ranking or in Evaluate" in caught.value.hint
     architecture, (studio, _, _) = either
     before = len(studio.fine_tune.list_runs())
     if architecture == "cross":

@@ -55,28 +55,6 @@ def log_of(studio: Studio, run_id: str) -> dict[str, list[tuple[int, Any]]]:
     return read(studio.workspace.run(run_id) / "tensorboard")
 
 
-def test_a_run_leaves_the_same_curves_in_event_files_as_in_the_database(studio: Studio, tmp_path: Path) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
-    found, events = log_of(studio, run.id), [event for _, event in studio.fine_tune.get_run(run.id).events]
-    told = [event for event in events if event["type"] == "step"]
-    assert told
-    for tag, name in (
-        ("loss", "loss"),
-        ("learning_rate", "learning_rate"),
-        ("gradient_norm", "grad_norm"),
-        ("rows_per_second", "pairs_per_second"),
-    ):
-        assert found[f"train/{tag}"] == [(event["step"], pytest.approx(event[name], rel=1e-6)) for event in told]
-    judged = [event for event in events if event["type"] == "evaluated"]
-    assert [event["step"] for event in judged] == [0, 7, 14, 21]
-    assert found["held_out/cosine_spearman"] == [(event["step"], pytest.approx(event["score"], abs=1e-6)) for event in judged]
-    assert found["held_out/euclidean/pearson"][-1][1] == pytest.approx(judged[-1]["scores"]["euclidean"]["pearson"], abs=1e-6)
-    assert found["held_out/interval/low"][-1][1] == pytest.approx(judged[-1]["scores"]["interval"][0], abs=1e-6)
-    ((step, spec),) = found["spec/text_summary"]
-    assert step == 0
-    assert "| batch_size | `8` |" in spec
-
-
 def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sbert_studio.training.events.Throughput.is_due", lambda _: True)  # every step is told, not five a second
     data = write_pairs(tmp_path / "pairs.csv")
@@ -108,8 +86,26 @@ def test_a_resumed_run_goes_on_without_a_point_twice(studio: Studio, tmp_path: P
     assert len(found["spec/text_summary"]) == 1
 
 
-def test_each_training_of_a_run_that_has_several_is_a_folder(tmp_path: Path, studio: Studio) -> None:
-    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick()))
+def test_a_run_leaves_the_same_curves_in_event_files_and_a_folder_for_each_training(studio: Studio, tmp_path: Path) -> None:
+    run = studio.fine_tune.train(TrainRequest(write_pairs(tmp_path / "pairs.csv"), overrides=quick(epochs=3)))
+    found, events = log_of(studio, run.id), [event for _, event in studio.fine_tune.get_run(run.id).events]
+    told = [event for event in events if event["type"] == "step"]
+    assert told
+    for tag, name in (
+        ("loss", "loss"),
+        ("learning_rate", "learning_rate"),
+        ("gradient_norm", "grad_norm"),
+        ("rows_per_second", "pairs_per_second"),
+    ):
+        assert found[f"train/{tag}"] == [(event["step"], pytest.approx(event[name], rel=1e-6)) for event in told]
+    judged = [event for event in events if event["type"] == "evaluated"]
+    assert [event["step"] for event in judged] == [0, 7, 14, 21]
+    assert found["held_out/cosine_spearman"] == [(event["step"], pytest.approx(event["score"], abs=1e-6)) for event in judged]
+    assert found["held_out/euclidean/pearson"][-1][1] == pytest.approx(judged[-1]["scores"]["euclidean"]["pearson"], abs=1e-6)
+    assert found["held_out/interval/low"][-1][1] == pytest.approx(judged[-1]["scores"]["interval"][0], abs=1e-6)
+    ((step, spec),) = found["spec/text_summary"]
+    assert step == 0
+    assert "| batch_size | `8` |" in spec
     folder = studio.workspace.run(run.id)
     shutil.rmtree(folder / "tensorboard")
     log = TensorBoardLog(folder)

@@ -105,16 +105,6 @@ def test_the_endpoint_takes_a_file_to_learn_from(home: Path, tmp_path: Path, tin
     assert (found["task"], found["train_rows"]) == ("senteval", 50)
 
 
-def test_a_plain_table_of_argument_facets_is_judged_by_its_topics(home: Path, tmp_path: Path, tiny_model: Path) -> None:
-    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
-    (tmp_path / "afs").mkdir()
-    table = [f"{lines[0]},topic", *(f"{line},{('tax', 'war')[row % 2]}" for row, line in enumerate(lines[1:]))]
-    (tmp_path / "afs/all.csv").write_text("\n".join(table), encoding="utf-8")
-    with studio_at(home, tiny_model) as studio:
-        found = studio.evaluation.evaluate_models(data=[tmp_path], suite="afs")
-    assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
-
-
 @pytest.mark.slow
 def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home: Path, tmp_path: Path, tiny_model: Path) -> None:
     folder = tmp_path / "downstream/MR"
@@ -132,7 +122,14 @@ def test_a_set_of_a_file_for_each_class_is_judged_whole_without_being_named(home
             studio.evaluation.evaluate(None, folder / "rt-polarity.neg")
 
 
-def test_splits_that_are_judged_together_are_said(home: Path, tmp_path: Path, tiny_model: Path) -> None:
+def test_topics_and_splits_are_read_from_plain_tables(home: Path, tmp_path: Path, tiny_model: Path) -> None:
+    lines = write_pairs(tmp_path / "pairs.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "afs").mkdir()
+    table = [f"{lines[0]},topic", *(f"{line},{('tax', 'war')[row % 2]}" for row, line in enumerate(lines[1:]))]
+    (tmp_path / "afs/all.csv").write_text("\n".join(table), encoding="utf-8")
+    with studio_at(home, tiny_model) as studio:
+        found = studio.evaluation.evaluate_models(data=[tmp_path], suite="afs")
+    assert set(found.models[0].reports[0].scores["groups"]) == {"tax", "war"} and found.files[0].name == "AFS"
     header = "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tSemEval_set\n"
     pairs = zip(sentences(30, 3), sentences(30, 4), strict=True)
     lines = [f"{row}\t{a}\t{b}\tNEUTRAL\t{1 + row % 5}\t{('TRAIN', 'TEST')[row % 2]}\n" for row, (a, b) in enumerate(pairs)]

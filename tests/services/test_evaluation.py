@@ -72,28 +72,6 @@ def test_the_answer_holds_files_groups_and_comparisons(studio: Studio, models: t
     }  # fmt: skip
 
 
-def test_a_folder_stands_for_its_tables_and_names_what_it_leaves_out(studio: Studio, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    write_pairs(folder / "pairs.csv")
-    (folder / "notes.txt").write_text("a line of text\nanother line\n")
-    (folder / "empty.csv").write_text("")
-    (folder / "picture.png").write_bytes(b"\x89PNG")
-    found = studio.evaluation.evaluate_models(data=[folder])
-    assert [file.name for file in found.files] == ["pairs.csv"] and not found.groups
-    assert {one.file for one in found.left_out} == {"notes.txt", "empty.csv"} and all(one.why for one in found.left_out)
-    with pytest.raises(StudioError, match="empty"):
-        studio.evaluation.evaluate_models(data=[folder / "pairs.csv", folder / "empty.csv"])
-    with pytest.raises(StudioError, match="no evaluation data"):
-        studio.evaluation.evaluate_models()
-    (tmp_path / "bare").mkdir()
-    with pytest.raises(StudioError, match="contains no table"):
-        studio.evaluation.evaluate_models(data=[tmp_path / "bare"])
-    write_doubtful(folder / "doubtful.csv")
-    with pytest.raises(OpenQuestionsError, match=r"doubtful\.csv"):
-        studio.evaluation.evaluate_models(data=[folder])
-
-
 @pytest.mark.parametrize("column", ["score", "mark"])
 def test_a_model_that_knows_nothing_does_not_change_how_the_file_is_read(
     studio: Studio, models: tuple[str, str], tmp_path: Path, column: str
@@ -136,7 +114,26 @@ def test_static_embeddings_do_not_change_the_reading_and_missing_words_are_count
     assert len(counted) == 1 and [note for note in together if "are ignored" in note] == counted
 
 
-def test_a_suite_is_read_from_a_folder_or_from_the_home(studio: Studio, tmp_path: Path) -> None:
+def test_folders_and_suites_stand_for_their_tables(studio: Studio, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write_pairs(folder / "pairs.csv")
+    (folder / "notes.txt").write_text("a line of text\nanother line\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    found = studio.evaluation.evaluate_models(data=[folder])
+    assert [file.name for file in found.files] == ["pairs.csv"] and not found.groups
+    assert {one.file for one in found.left_out} == {"notes.txt", "empty.csv"} and all(one.why for one in found.left_out)
+    with pytest.raises(StudioError, match="empty"):
+        studio.evaluation.evaluate_models(data=[folder / "pairs.csv", folder / "empty.csv"])
+    with pytest.raises(StudioError, match="no evaluation data"):
+        studio.evaluation.evaluate_models()
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(StudioError, match="contains no table"):
+        studio.evaluation.evaluate_models(data=[tmp_path / "bare"])
+    write_doubtful(folder / "doubtful.csv")
+    with pytest.raises(OpenQuestionsError, match=r"doubtful\.csv"):
+        studio.evaluation.evaluate_models(data=[folder])
     found = studio.evaluation.evaluate_models(data=[sts12(tmp_path / "data")], suite="sts12")
     assert [(file.suite, file.name, file.rows.scale) for file in found.files] == [("STS12", "MSRpar", (0, 5)), ("STS12", "OnWN", (0, 5))]
     assert [group.name for group in found.groups] == ["STS12"]

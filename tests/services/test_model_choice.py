@@ -74,19 +74,7 @@ def test_settings_say_which_model_reads_other_languages() -> None:
     assert Settings.from_env({**home, "SBERT_STUDIO_MULTILINGUAL_MODEL": ""}).multilingual == ""
 
 
-def test_the_usual_model_follows_the_language_where_the_other_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    chinese, english = count_languages(CHINESE), count_languages(["Where is the card that I ordered?"])
-    with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
-        installed = "multilingual-e5-small" in studio.catalog.bundled()
-        assert studio.languages.default_model(english) == "all-MiniLM-L6-v2"
-        assert studio.languages.default_model(chinese) == ("multilingual-e5-small" if installed else "all-MiniLM-L6-v2")
-        monkeypatch.delitem(BUNDLED, "multilingual-e5-small", raising=False)
-        assert studio.languages.default_model(chinese) == "all-MiniLM-L6-v2"
-        (note,) = studio.languages.language_notes(CHINESE)
-        assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub" in note
-
-
-def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: Path) -> None:
+def test_the_default_model_and_warnings_follow_the_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with studio_at(tmp_path / "home", "all-MiniLM-L6-v2", multilingual_model=str(write_static(tmp_path / "static"))) as studio:
         other = str(tmp_path / "static")
         (note,) = studio.languages.language_notes(CHINESE)
@@ -96,6 +84,15 @@ def test_warnings_and_the_list_of_readers_name_the_other_model_first(tmp_path: P
         found = studio.languages.check_readability(studio.data.read_corpus(path), ["universal-sentence-encoder", other])
         assert found is not None and found.alternatives[0] == other
         assert studio.languages.language_notes(CHINESE, other) == ()
+    chinese, english = count_languages(CHINESE), count_languages(["Where is the card that I ordered?"])
+    with Studio(Settings(home=tmp_path / "home", device="cpu")) as studio:
+        installed = "multilingual-e5-small" in studio.catalog.bundled()
+        assert studio.languages.default_model(english) == "all-MiniLM-L6-v2"
+        assert studio.languages.default_model(chinese) == ("multilingual-e5-small" if installed else "all-MiniLM-L6-v2")
+        monkeypatch.delitem(BUNDLED, "multilingual-e5-small", raising=False)
+        assert studio.languages.default_model(chinese) == "all-MiniLM-L6-v2"
+        (note,) = studio.languages.language_notes(CHINESE)
+        assert "Choose intfloat/multilingual-e5-small from the Hugging Face Hub" in note
 
 
 def test_commands_without_a_model_choose_by_the_language_and_say_so(

@@ -362,7 +362,7 @@ def test_the_first_stage_is_split_by_its_own_column(studio: Studio, tmp_path: Pa
     assert whole.first is not None and len(whole.first.examples) == 60
 
 
-def test_a_row_of_no_part_is_asked_about_before_training_and_evaluation(studio: Studio, tmp_path: Path) -> None:
+def test_rows_of_no_part_are_asked_about_and_split_groups_are_a_warning(studio: Studio, tmp_path: Path) -> None:
     path = write_split(tmp_path / "pairs.csv")
     lines = path.read_text(encoding="utf-8").splitlines()
     lines[4] = lines[4].replace("validation", "validaton")
@@ -375,9 +375,6 @@ def test_a_row_of_no_part_is_asked_about_before_training_and_evaluation(studio: 
         studio.evaluation.evaluate(None, path)
     plan = studio.planner.plan(TrainRequest(path, choices=SchemaOverrides(split="split"), overrides=brief()))
     assert plan.certain and plan.dev_examples is not None and (len(plan.examples), len(plan.dev_examples)) == (36, 11)
-
-
-def test_groups_in_several_parts_are_a_warning_if_the_user_chose_them(studio: Studio, tmp_path: Path) -> None:
     path = write_split(tmp_path / "pairs.csv")
     header, *rows = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([f"{header},doc", *(f"{row},d{number // 6}" for number, row in enumerate(rows))]), encoding="utf-8")

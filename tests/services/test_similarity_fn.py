@@ -91,20 +91,6 @@ def test_a_dot_product_is_the_cosine_where_vectors_are_of_length_one(
     assert bool(encoder.note) == (expected != "cosine")
 
 
-def test_two_texts_and_many_score_as_with_the_peer(studio: Studio, folder: Path, name: str) -> None:
-    theirs = peer(folder)
-    vectors = theirs.encode(DISTINCT)
-    expected = theirs.similarity(vectors, vectors).numpy()
-    found = studio.similarity.compare(DISTINCT[0], DISTINCT[1])
-    assert found.score == pytest.approx(expected[0, 1], abs=1e-5)
-    assert found.to_json()["similarity_fn_name"] == name and found.to_json()["score"] == found.score
-    assert any("uses the" in note for note in found.notes)
-    np.testing.assert_allclose(studio.similarity.compare_all(DISTINCT), expected, atol=1e-5)
-    shown = matrix_view(studio, "\n".join(DISTINCT), None)
-    assert (shown["low"], shown["high"]) == pytest.approx((expected.min(), expected.max()), abs=1e-4)
-    assert "uses the" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
-
-
 def test_search_ranks_and_scores_as_with_the_peer(studio: Studio, folder: Path, name: str) -> None:
     theirs = peer(folder)
     expected = theirs.similarity(theirs.encode_query(["lost card"]), theirs.encode_document(DISTINCT)).numpy()[0]
@@ -142,7 +128,18 @@ def test_mined_pairs_are_the_most_similar_by_the_models_measure(
         studio.search.mine(corpus, 7)
 
 
-def test_maps_and_near_duplicates_say_that_they_go_by_the_cosine(studio: Studio) -> None:
+def test_scores_are_those_of_the_peer_and_maps_use_the_cosine(studio: Studio, folder: Path, name: str) -> None:
+    theirs = peer(folder)
+    vectors = theirs.encode(DISTINCT)
+    expected = theirs.similarity(vectors, vectors).numpy()
+    found = studio.similarity.compare(DISTINCT[0], DISTINCT[1])
+    assert found.score == pytest.approx(expected[0, 1], abs=1e-5)
+    assert found.to_json()["similarity_fn_name"] == name and found.to_json()["score"] == found.score
+    assert any("uses the" in note for note in found.notes)
+    np.testing.assert_allclose(studio.similarity.compare_all(DISTINCT), expected, atol=1e-5)
+    shown = matrix_view(studio, "\n".join(DISTINCT), None)
+    assert (shown["low"], shown["high"]) == pytest.approx((expected.min(), expected.max()), abs=1e-4)
+    assert "uses the" in shown["note"] and sorted(shown["order"]) == list(range(len(DISTINCT)))
     corpus = studio.data.read_corpus(table_from_columns("made up", {"text": list(dict.fromkeys(sentences(30)))}))
     for found in (studio.map.draw(corpus), studio.search.find_duplicates(corpus)):
         assert any("use cosine similarity" in note for note in found.notes)

@@ -104,7 +104,7 @@ def write_cross(model: str, folder: Path) -> str:
     return str(folder)
 
 
-def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio: Studio, tmp_path: Path) -> None:
+def test_pairs_of_a_file_are_compared_row_by_row(studio: Studio, tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "pairs.csv", 12)
     lines = path.read_text().splitlines()
     lines[3] = ",red blue,1.0"  # the fourth row of the file has no first text
@@ -113,9 +113,6 @@ def test_a_file_of_pairs_is_compared_row_by_row_with_its_own_row_numbers(studio:
     assert found.columns == ("sentence1", "sentence2")
     assert [row.row for row in found.rows] == [2, 3, *range(5, 14)]
     assert found.rows[2].similarity.cosine == pytest.approx(studio.similarity.compare(found.rows[2].a, found.rows[2].b).cosine, abs=1e-5)
-
-
-def test_rows_spread_from_one_line_agree_with_their_own_scores(studio: Studio, tmp_path: Path) -> None:
     table = studio.data.read_table(write_pairs(tmp_path / "pairs.csv", 12))
     alone = studio.similarity.compare_file(table).agreement
     assert alone is not None and alone.rows == 12
