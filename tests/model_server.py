@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from servers import QuietHandler, served
 
 
 @dataclass
@@ -59,7 +60,7 @@ def serve_model(answer: Callable[[str], Reply]) -> Iterator[ModelServer]:
     """Serve a model on the loopback interface; ``answer`` gets the last message of each request."""
     model, lock, closing = ModelServer(answer), threading.Lock(), threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
@@ -84,17 +85,9 @@ def serve_model(answer: Callable[[str], Reply]) -> Iterator[ModelServer]:
                 except OSError:
                     return
 
-        def log_message(self, *_words: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    model.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    try:
-        yield model
-    finally:
-        closing.set()
-        server.shutdown()
-        server.server_close()
+    with served(Handler) as url:
+        model.url = f"{url}/v1"
+        try:
+            yield model
+        finally:
+            closing.set()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from gradio_client import Client
 from playwright.sync_api import Browser, expect
-from proxy import proxied
+from servers import QuietHandler, proxied, served
 from tiny_studio import studio_at
 
 from sbert_studio.ui.app import launch
@@ -63,7 +61,7 @@ def test_it_works_in_the_frame_of_another_site(chromium: Browser, app_url: str) 
 def framing(url: str) -> Iterator[str]:
     """A page of another site (localhost is another than 127.0.0.1) with the app in a frame."""
 
-    class Site(BaseHTTPRequestHandler):
+    class Site(QuietHandler):
         def do_GET(self) -> None:
             content = f'<!doctype html><iframe src="{url}" style="width:100%;height:850px"></iframe>'.encode()
             self.send_response(200)
@@ -72,16 +70,8 @@ def framing(url: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://localhost:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with served(Site) as address:
+        yield address.replace("127.0.0.1", "localhost") + "/"
 
 
 @pytest.mark.filterwarnings("ignore:The value passed into gr.Dropdown")  # the default model is a folder, which no list names

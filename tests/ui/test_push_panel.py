@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import numpy as np
 import pytest
+from servers import QuietHandler, served
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
@@ -25,7 +24,7 @@ from sbert_studio.ui.page import Page
 TOKEN = "hf_test"
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(QuietHandler):
     """Repositories in a folder: made, asked how files are wanted (whole, in the commit), and written by a commit."""
 
     folder: Path
@@ -78,18 +77,13 @@ class Hub(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     Hub.folder = tmp_path / "hub"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", Hub.folder
-    server.shutdown()
+    with served(Hub) as url:
+        yield url, Hub.folder
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A small reverse proxy on the loopback: it serves another server below a path, and writes down who asks, as nginx does."""
+"""Servers on the loopback interface: any handler, and a reverse proxy that serves another server below a path, as nginx does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,32 @@ from urllib.parse import urlsplit
 _NOT_PASSED_ON = {"host", "connection", "transfer-encoding", "content-length", "keep-alive"}
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    """A handler without a log."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve with a handler; yield the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @contextmanager
 def proxied(path: str) -> Iterator[tuple[str, list[str]]]:
     """Serve below ``path``; yield the public address, and a list to which the address of the server behind is to be added."""
     behind: list[str] = []
 
-    class Proxy(BaseHTTPRequestHandler):
+    class Proxy(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def _pass_on(self) -> None:
@@ -49,14 +69,5 @@ def proxied(path: str) -> Iterator[tuple[str, list[str]]]:
 
         do_GET = do_POST = do_HEAD = do_DELETE = _pass_on
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}{path}", behind
-    finally:
-        server.shutdown()
-        server.server_close()
+    with served(Proxy) as url:
+        yield f"{url}{path}", behind
