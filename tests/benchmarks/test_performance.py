@@ -25,10 +25,16 @@ def setting(**rates: float) -> Setting:
     return Setting(None, 1, Path(), {**RATES, **rates})
 
 
-def test_a_ratio_is_computed_within_each_round() -> None:
+def test_a_ratio_is_computed_within_each_round_and_added_to_the_nearest_machine() -> None:
     assert CLAIM.rounds == [4.0, 8.0, 4.0] and CLAIM.median == 4.0
     rates = Ratio("encode", "texts", "peer", "texts/s", [30.0, 60.0], [10.0, 10.0])
     assert rates.rounds == [3.0, 6.0] and rates.median == 4.5
+    one, other = MachineTable("a", RATES, {"mine": CLAIM}), MachineTable("a", {**RATES, "float32": 70.0, "bfloat16": 140.0})
+    claims = Claims({"samples": [one, other]})
+    claims.add(
+        "samples", MachineTable("a", {**RATES, "float32": 75.0, "bfloat16": 150.0}, {"mine": Ratio("mine", "", "", "s", [1.0], [2.0])})
+    )
+    assert one.ratios["mine"] is CLAIM and other.ratios["mine"].median == 2.0
 
 
 @pytest.mark.parametrize(("seconds", "fails"), [(0.5, 0), (0.58, 0), (0.6, 1)])
@@ -68,15 +74,6 @@ def test_a_machine_is_compared_with_the_claims_for_its_kind(tmp_path: Path, caps
     without = {name: rate for name, rate in RATES.items() if name != "bfloat16"}
     assert not fast.is_same_kind(without), "a processor that lacks a width is of another kind"
     assert not fast.is_same_kind({**RATES, "threads": 64.0}), "so is one of many more threads"
-
-
-def test_ratios_are_added_to_the_nearest_machine() -> None:
-    one, other = MachineTable("a", RATES, {"mine": CLAIM}), MachineTable("a", {**RATES, "float32": 70.0, "bfloat16": 140.0})
-    claims = Claims({"samples": [one, other]})
-    claims.add(
-        "samples", MachineTable("a", {**RATES, "float32": 75.0, "bfloat16": 150.0}, {"mine": Ratio("mine", "", "", "s", [1.0], [2.0])})
-    )
-    assert one.ratios["mine"] is CLAIM and other.ratios["mine"].median == 2.0
 
 
 def test_tables_replace_those_between_the_marks() -> None:
@@ -132,22 +129,19 @@ POINTS = {
 }
 
 
-def test_the_exponent_is_that_of_the_cost_from_ten_thousand_rows_on() -> None:
+def test_the_exponent_is_fitted_apart_for_each_way_from_ten_thousand_rows_on() -> None:
     assert growth_chart.exponent([1000, 10_000, 100_000, 1_000_000], [77.0, 1.0, 10.0, 100.0]) == pytest.approx(1.0)
     assert growth_chart.exponent([1000, 10_000], [1.0, 2.0]) is None
     fits = growth_chart.exponents(POINTS)
     assert fits["mine"][""] == {"seconds": pytest.approx(1.5), "memory": pytest.approx(1.0)}, "memory is fitted less its base"
     assert fits["search"]["exact"] == {"seconds": None, "memory": None}
-
-
-def test_ways_of_one_work_are_fitted_apart() -> None:
     costs = {10_000: ("exact", 1.0), 20_000: ("exact", 4.0), 100_000: ("by the index", 2.0), 200_000: ("by the index", 2.0)}
     points = {str(rows): {"seconds": cost, "memory": cost, "base": 0.0, "method": way} for rows, (way, cost) in costs.items()}
     fits = growth_chart.exponents({"search": points})["search"]
     assert [fits[way]["seconds"] for way in ("exact", "by the index")] == [pytest.approx(2.0), pytest.approx(0.0)]
 
 
-def test_the_table_tells_time_and_memory_beyond_the_base() -> None:
+def test_the_table_tells_time_and_memory_beyond_the_base_and_the_chart_is_an_svg() -> None:
     head, line, *rows = ([cell.strip() for cell in row.split("|")[1:-1]] for row in growth_chart.table(POINTS).splitlines())
     assert head[1:4] == ["1,000", "10,000", "100,000"] and set(map(len, (head, line, *rows))) == {5}
     assert rows == [
@@ -156,9 +150,6 @@ def test_the_table_tells_time_and_memory_beyond_the_base() -> None:
     ]
     with_recall = {"mine": {"300000": {"seconds": 6.056, "memory": 2 * MIB, "base": MIB, "recall": 0.98765}}}
     assert "| 6.06 s, 1 MiB, recall 0.988 |" in growth_chart.table(with_recall)
-
-
-def test_the_chart_is_an_svg_of_two_panels() -> None:
     chart = growth_chart.chart(POINTS)
     root = ElementTree.fromstring(chart)
     assert root.tag.endswith("svg") and chart.count("<polyline") == 4 and "b = 1.50" in chart

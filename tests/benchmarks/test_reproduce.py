@@ -67,12 +67,13 @@ def test_what_was_measured_was_measured_by_the_commands_that_the_rows_have() -> 
             assert all(-1 <= value <= 1 for part in ("dev", "test") for key, value in run.get(part, {}).items() if key != "rows")
 
 
-def test_commands_of_rows_exist() -> None:
+def test_commands_and_networks_of_rows_exist() -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     own = {item.name for item in (*TrainSpec.settings(), *fields(SchemaOverrides))}
     own |= {item.name for name in LOSSES for item in fields_of(LOSSES[name].Params)}
     settings = own | {f"first.{name}" for name in own}
     for row in ROWS.values():
+        assert not row.network or (not ROWS[row.network].network and not ROWS[row.network].needs), row.name
         assert row.shell_commands or row.sets is None
         for typed in row.shell_commands:
             _, name, *rest = shlex.split(typed)
@@ -192,19 +193,11 @@ def test_speeds_are_of_models_made_in_a_few_steps_and_shared_by_rows_of_one_netw
     assert not places.model(gru, 1).exists(), "a brief training is nobody's model"
 
 
-def test_a_network_is_that_of_a_row_that_is_measured() -> None:
-    for row in ROWS.values():
-        assert not row.network or (not ROWS[row.network].network and not ROWS[row.network].needs), row.name
-
-
-def test_two_processes_do_not_undo_each_other(tmp_path: Path) -> None:
+def test_results_of_two_processes_and_of_rows_of_one_training_are_joined(tmp_path: Path) -> None:
     one, other = Results(tmp_path / "results.json"), Results(tmp_path / "results.json")
     one.add(_small("a"), {"seed": 1})
     other.add(_small("b"), {"seed": 1})
     assert set(Results(tmp_path / "results.json").rows) == {"a", "b"}
-
-
-def test_rows_that_are_the_same_training_are_run_once(tmp_path: Path) -> None:
     results = Results(tmp_path / "results.json")
     same = [ROWS[name] for name in ("concat-u-v-difference", "pooling-nli-mean", "objective-classification")]
     results.add(same[0], {"seed": 2})
@@ -213,14 +206,11 @@ def test_rows_that_are_the_same_training_are_run_once(tmp_path: Path) -> None:
     assert results.remaining_seeds(ROWS["concat-u-v"]) == [1, 2, 3]
 
 
-def test_rows_are_chosen_by_name_or_section_the_shortest_first() -> None:
+def test_rows_are_chosen_by_name_or_section_and_the_page_is_written_beside_the_json(tmp_path: Path) -> None:
     assert [row.name for row in select_rows(["rnn", "use"])] == ["use", "rnn"]
     minutes = [row.minutes for row in select_rows(sections=["pooling"])]
     assert minutes == sorted(minutes)
     assert reproduce.main(["--list", "rnn"]) == 0
     assert reproduce.main(["no-such-row", "--list"]) == 2 or reproduce.main(["--list", "--only", "no-such-row"]) == 2
-
-
-def test_render_writes_the_page_beside_the_json(tmp_path: Path) -> None:
     assert reproduce.main(["--render", "--results", str(tmp_path / "results.json")]) == 0
     assert "Nothing has been measured yet." in (tmp_path / "RESULTS.md").read_text(encoding="utf-8")

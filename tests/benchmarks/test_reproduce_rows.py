@@ -56,7 +56,7 @@ def nli(places: Places) -> Places:
     return places
 
 
-def test_triplets_of_inference_labels_hold_no_premise_that_is_judged(nli: Places) -> None:
+def test_triplets_and_candidates_hold_no_premise_or_text_that_is_judged(nli: Places) -> None:
     prepare(["nli-triplets.csv", "nli-pairs.csv", "nli-triplets-test.csv"], nli.data, nli.work)
     triplets = texts_of(nli.work / "nli-triplets.csv")
     assert triplets == [["p1", "e1", "c1"], ["p1", "e2", "c1"], ["a", "b", "d"]], "SICK's contradiction (d, a) holds of (a, d)"
@@ -64,9 +64,6 @@ def test_triplets_of_inference_labels_hold_no_premise_that_is_judged(nli: Places
     assert {(a, p, "1") for a, p, _ in triplets} | {(a, n, "0") for a, _, n in triplets} <= pairs
     assert not {(a, p, "0") for a, p, _ in triplets} & pairs
     assert len(texts_of(nli.work / "nli-triplets-test.csv")) == 30
-
-
-def test_candidates_hold_one_right_text_and_none_of_the_same_premise(nli: Places) -> None:
     prepare(["nli-candidates.csv"], nli.data, nli.work)
     rows = texts_of(nli.work / "nli-candidates.csv")
     assert len(rows) == 30

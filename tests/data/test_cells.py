@@ -42,12 +42,15 @@ def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
     assert safe_cell(text) == text
 
 
-def test_column_names_are_made_safe_and_numbers_stay_numbers(tmp_path: Path) -> None:
+def test_names_are_made_safe_numbers_stay_numbers_and_columns_of_unequal_length_leave_no_file(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     write_csv(path, {"=HYPERLINK(1)": ["=1+1", "b"], "score": [-0.25, 3]})
     assert path.read_bytes().startswith(codecs.BOM_UTF8), "Excel needs the mark to read other letters than ASCII"
     with path.open(encoding="utf-8-sig", newline="") as source:
         assert list(csv.reader(source)) == [["'=HYPERLINK(1)", "score"], ["'=1+1", "-0.25"], ["b", "3"]]
+    with pytest.raises(ValueError, match="shorter"):
+        write_csv(tmp_path / "out.csv", {"a": ["1", "2"], "b": ["1"]})
+    assert list(tmp_path.iterdir()) in ([], [tmp_path / "home"])
 
 
 def test_workbooks_keep_names_and_digits_and_hold_no_formula(tmp_path: Path) -> None:
@@ -83,12 +86,6 @@ def test_codes_stay_texts_and_long_numbers_show_all_digits(tmp_path: Path) -> No
     ]
     formats = [[cell.number_format for cell in row[1:]] for row in rows]
     assert formats == [["0", "0"], ["General", "General"], ["0", "0"]], "General shows them as 4.00638E+12"
-
-
-def test_columns_of_unequal_length_are_refused_and_leave_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        write_csv(tmp_path / "out.csv", {"a": ["1", "2"], "b": ["1"]})
-    assert list(tmp_path.iterdir()) in ([], [tmp_path / "home"])
 
 
 @pytest.mark.parametrize(

@@ -50,36 +50,30 @@ def test_type_is_detected_from_cells_and_name(name: str) -> None:
     assert detect_type(name, cells) == kind
 
 
-def test_small_files_have_the_same_types() -> None:
+def test_small_files_have_the_same_types_and_statistics_count_cells() -> None:
     ten = {name: cells[:12] for name, (_, cells) in COLUMNS.items() if name in ("message", "price", "sent", "topic", "is_open", "stars")}
     found = {column.name: column.type for column in describe_columns(table_from_columns("ten.csv", ten))}
     assert found == {name: COLUMNS[name][0] for name in ten}
-
-
-def test_statistics_count_blank_and_distinct_cells() -> None:
     found = describe_column("price", COLUMNS["price"][1])
     filled = [cell for cell in COLUMNS["price"][1] if cell]
     assert (found.rows, found.blank, found.distinct) == (ROWS, ROWS - len(filled), len(set(filled)))
     assert found.examples == tuple(dict.fromkeys(filled))[:5] and found.is_detected
     topics = describe_column("topic", ["b", "a", "b", " ", "a", "b"], "category")
     assert (topics.examples, topics.blank, topics.is_detected) == (("b", "a"), 1, False)
+    assert [check_type(name) for name in COLUMN_TYPES] == list(COLUMN_TYPES)
+    with pytest.raises(StudioError, match="colour"):
+        check_type("colour")
 
 
-def test_numbers_are_float64_with_nan_for_blank_cells() -> None:
+def test_columns_are_parsed_as_numbers_or_days_and_unreadable_cells_are_marked() -> None:
     found = parse_column("price", COLUMNS["price"][1], "number")
     assert found.numbers is not None and found.numbers.dtype == np.float64
     expected = [float(cell) if cell else math.nan for cell in COLUMNS["price"][1]]
     np.testing.assert_array_equal(found.numbers, expected)
     assert not found.unreadable.any() and int(found.is_blank.sum()) == ROWS // 5
-
-
-def test_unreadable_cells_are_told_from_blank_ones() -> None:
     found = parse_column("price", ["1", "2.5", "", "unknown", "3", "4"], "number")
     assert found.unreadable.tolist() == [False, False, False, True, False, False]
     assert found.is_blank.tolist() == [False, False, True, False, False, False]
-
-
-def test_dates_are_days() -> None:
     found = parse_column("when", COLUMNS["when"][1], "date")
     assert found.days is not None and found.days.dtype == np.dtype("datetime64[D]")
     assert found.days[1] == np.datetime64("2024-01-02") and np.isnat(found.days[0])
@@ -118,9 +112,3 @@ def test_columns_of_the_samples() -> None:
     assert {key for key, kind in found.items() if kind == "category"} == categories
     assert {key for key, kind in found.items() if kind == "number"} == numbers
     assert {kind for key, kind in found.items() if key not in categories | numbers} == {"text"}
-
-
-def test_type_set_by_the_user_comes_from_outside() -> None:
-    assert [check_type(name) for name in COLUMN_TYPES] == list(COLUMN_TYPES)
-    with pytest.raises(StudioError, match="colour"):
-        check_type("colour")

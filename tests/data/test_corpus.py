@@ -24,6 +24,8 @@ def test_the_text_column_is_found_and_the_others_become_fields() -> None:
     assert list(corpus.columns()) == list(table.columns) and corpus.category_columns() == ["channel", "minutes"]
     few = corpus.subset([0, 2], "few", "not needed")
     assert few.lines == (2, 4) and few.account.skipped == 28 and few.account.reasons[-1].why == "not needed"
+    notes = [f"{text}, said the customer on the phone this morning at length" for text in TICKETS]
+    assert find_text_columns(table_from_columns("t", {"notes": notes, "text": TICKETS})) == ["text", "notes"]
 
 
 def test_dates_numbers_and_lists_are_no_default_category() -> None:
@@ -38,11 +40,6 @@ def test_dates_numbers_and_lists_are_no_default_category() -> None:
     assert replace(corpus, types={"minutes": "category"}).default_category() == "minutes"
     with_channel = corpus_from_table(table_from_columns("tickets", {**columns, "channel": ["mail", "chat", "phone"] * 10}))
     assert with_channel.default_category() == "channel"
-
-
-def test_a_column_called_text_wins_over_a_wordier_one() -> None:
-    notes = [f"{text}, said the customer on the phone this morning at length" for text in TICKETS]
-    assert find_text_columns(table_from_columns("t", {"notes": notes, "text": TICKETS})) == ["text", "notes"]
 
 
 def test_rows_without_text_are_skipped_and_reported() -> None:

@@ -32,17 +32,16 @@ def test_formats_of_people_and_programs_are_read_as_their_local_day(form: str) -
     assert found.days.tolist() == DAYS and (found.blank, found.unreadable, found.order) == (0, 0, "")
 
 
-def test_blank_and_unreadable_cells_are_counted() -> None:
+def test_unreadable_cells_orders_and_years_are_told() -> None:
     cells = [*(day.isoformat() for day in DAYS), "", "  ", "unknown"]
     found = parse_dates("sent", cells)
     assert found is not None and (found.blank, found.unreadable) == (2, 1)
     assert np.isnat(found.days[-3:]).all() and not np.isnat(found.days[:-3]).any()
     assert parse_dates("sent", [*(day.isoformat() for day in DAYS[:10]), *["unknown"] * 5]) is None, "a third of it are no dates"
-
-
-def test_an_order_that_no_cell_shows_is_reported() -> None:
     found = parse_dates("sent", ["03/04/2023", "05/06/2023", "01/02/2023"])
     assert found is not None and found.order == "month/day" and found.days[0].item() == date(2023, 3, 4)
+    found = parse_dates("pub_year", ["1999", "2005", "2010"])
+    assert found is not None and [day.item().year for day in found.days] == [1999, 2005, 2010]
 
 
 @pytest.mark.parametrize(
@@ -57,11 +56,6 @@ def test_an_order_that_no_cell_shows_is_reported() -> None:
 )
 def test_other_columns_are_no_dates(name: str, cells: list[str]) -> None:
     assert parse_dates(name, cells) is None
-
-
-def test_years_need_a_column_that_is_named_so() -> None:
-    found = parse_dates("pub_year", ["1999", "2005", "2010"])
-    assert found is not None and [day.item().year for day in found.days] == [1999, 2005, 2010]
 
 
 @pytest.mark.parametrize(

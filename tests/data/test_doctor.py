@@ -188,21 +188,15 @@ def test_labels_contradict_in_either_direction_unless_they_entail(
     assert [finding.rows for finding in found.findings if "contradictory labels" in finding.message] == ([rows] if rows else [])
 
 
-def test_triplets_whose_negative_is_the_positive_are_found() -> None:
+def test_negatives_and_leaks_are_found_and_can_be_removed() -> None:
     table = table_from_columns("t", {"anchor": A, "positive": B, "negative": changed(C, r5=B[3], r6=A[4])})
     assert the(diagnose(table), "negative is also").rows == (5, 6)
-
-
-def test_leaks_are_found_and_can_be_removed() -> None:
     dev = table_from_columns("dev", {"sentence1": [A[3].upper(), "new one"], "sentence2": ["fresh text", A[7]], "score": ["1", "2"]})
     finding = the(diagnose(pairs(), dev=dev), "also in the held-out rows")
     assert finding.rows == (5, 9)
     assert not mentions(diagnose(fixed(pairs(), finding), dev=dev), "held-out")
     unusable = diagnose(pairs(), dev=table_from_columns("dev", {"text": A}))
     assert "cannot be used" in unusable.findings[0].message
-
-
-def test_truncation_counts_rows_and_lost_tokens() -> None:
     long = " ".join(["word"] * 50)
     table = pairs(sentence1=changed(A, r4=long), sentence2=changed(B, r4=long + " more", r6=long))
     finding = the(diagnose(table, tokenize=lambda texts: [len(text.split()) + 2 for text in texts], max_tokens=32), "longer than 32 tokens")

@@ -45,13 +45,10 @@ def test_a_query_is_part_of_its_passage_and_hidden_from_it_unless_it_is_a_crop(s
         assert pair.document == "".join(rest if hidden else sentences).strip()
 
 
-def test_queries_stay_in_the_passage_at_the_given_rate() -> None:
+def test_queries_stay_at_the_given_rate_and_all_pairs_of_a_passage_share_their_second_text() -> None:
     passages = [passage([f"{sentence.strip()} {number} " for sentence in ENGLISH], document=str(number)) for number in range(400)]
     pairs = make_document_pairs(passages, ["summary"], PairOptions(keep=0.25)).pairs
     assert 0.18 < sum(pair.query in pair.document for pair in pairs) / len(pairs) < 0.32
-
-
-def test_all_pairs_of_a_passage_share_their_second_text_and_the_seed_decides() -> None:
     passages = [passage([f"{one.strip()} {number} " for one in ENGLISH], f"Valve {number}", document=str(number)) for number in range(30)]
     found, again, other = (
         make_document_pairs(passages, parse_sources(["structure", "crop"]), PairOptions(cloze=2, crops=2, seed=seed)).pairs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,15 +52,12 @@ def test_scores_are_rescaled_and_bad_rows_reported_by_problem() -> None:
     assert caught.value.rows == (3, 5), "no usable row"
 
 
-def test_spellings_of_labels_count_as_one_class() -> None:
+def test_spellings_of_labels_count_as_one_class_and_missing_negatives_repeat_the_first(tmp_path: Path) -> None:
     cells = ["Entailment", "neutral ", "CONTRADICTION", "-", "maybe", "蕴含"]
     table = table_from_columns("t", {"a": list("uvwxyz"), "b": list("abcdef"), "label": cells})
     examples, findings = build_examples(table, LABELLED)
     assert examples.targets is not None and examples.targets.dtype == np.int64 and examples.targets.tolist() == [2, 1, 0, 2]
     assert [(finding.rows, finding.skip_reason.rpartition(" ")[2]) for finding in findings] == [((5,), "'-'"), ((6,), "'maybe'")]
-
-
-def test_a_triplet_with_fewer_negatives_repeats_its_first(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     rows = [{"query": "a b", "positive": "c d", "negatives": ["e f", "g h"]}, {"query": "i j", "positive": "k l", "negatives": ["m n"]}]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -71,7 +67,7 @@ def test_a_triplet_with_fewer_negatives_repeats_its_first(tmp_path: Path) -> Non
     assert list(zip(*examples.texts, strict=True)) == [("a b", "c d", "e f", "g h"), ("i j", "k l", "m n", "m n")]
 
 
-def test_taking_and_storing_examples_keeps_everything_aligned(tmp_path: Path) -> None:
+def test_examples_stay_aligned_and_their_digest_depends_on_texts_targets_and_order(tmp_path: Path) -> None:
     table = table_from_columns("t", {"a": list("uvwx"), "b": list("abcd"), "score": ["1", "2", "3", "5"], "topic": list("pqpq")})
     examples, _ = build_examples(table, replace(SCORED, group="topic"))
     taken = examples.take([3, 1])
@@ -83,9 +79,6 @@ def test_taking_and_storing_examples_keeps_everything_aligned(tmp_path: Path) ->
     (tmp_path / "rows.parquet").write_bytes(b"torn")
     with pytest.raises(StudioError, match=r"rows \(rows.parquet\) are damaged"):
         read_examples(tmp_path / "rows.parquet")
-
-
-def test_the_digest_depends_on_texts_targets_and_order() -> None:
     table = table_from_columns("t", {"a": list("uvw"), "b": list("abc"), "score": ["1", "2", "3"]})
     examples, _ = build_examples(table, SCORED)
     assert examples.digest == examples.take([0, 1, 2]).digest
@@ -191,14 +184,7 @@ def test_every_row_of_a_file_is_counted_once(tmp_path: Path, suffix: str, seed: 
         assert (account.used, account.held_out) == (len(train), len(dev))
 
 
-def test_a_quoted_cell_of_several_lines_is_one_row(tmp_path: Path) -> None:
-    path = tmp_path / "lines.csv"
-    path.write_text('text,topic\n"one\n\ntwo, three",a\n\nfour is here,b\n', encoding="utf-8")
-    positions, total = corpus_from_table(read_table(path)).positions()
-    assert (positions.tolist(), total) == ([0, 2], 3)
-
-
-def test_the_reason_for_skipping_a_row_quotes_its_cell() -> None:
+def test_reasons_are_counted_and_quote_the_cells(tmp_path: Path) -> None:
     texts = {"a": ["one"] * 8, "b": ["two"] * 8}
     labels = table_from_columns("labels.csv", {**texts, "label": ["yes", "no", "yes", "no", "-", "none", "-", "no"]})
     account = diagnose(labels).account
@@ -210,9 +196,6 @@ def test_the_reason_for_skipping_a_row_quotes_its_cell() -> None:
         "the score is not a number, such as 'high', '−'": (7, 8),
         "the score is outside 0–5, such as '77'": (9,),
     }
-
-
-def test_reasons_and_counts() -> None:
     table = table_from_columns("t.csv", {"text": list("abcdef")}, [2, 2, 3, 5, 7, 8])
     findings = [Finding("warning", "…", (4, 5), skip_reason="blank"), Finding("warning", "…", (5, 6), skip_reason="no text")]
     skipped = (SkippedRows("blank", (4, 5)), SkippedRows("no text", (6,)), SkippedRows("shared", (7, 8)))
@@ -226,6 +209,10 @@ def test_reasons_and_counts() -> None:
     account = RowReport(9, 7, 0, skipped[:1]).after_split(rows, rows[:4], rows[4:6], "shares a text")
     assert account == RowReport(9, 4, 2, (SkippedRows("blank", (4, 5)), SkippedRows("shares a text", (10,))))
     assert account.summarize("used for training") == "9 rows read, 4 used for training, 2 held out, 3 skipped"
+    path = tmp_path / "lines.csv"
+    path.write_text('text,topic\n"one\n\ntwo, three",a\n\nfour is here,b\n', encoding="utf-8")
+    positions, total = corpus_from_table(read_table(path)).positions()
+    assert (positions.tolist(), total) == ([0, 2], 3)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
@@ -239,18 +226,3 @@ def test_lists_expanded_into_several_examples_count_as_rows_and_examples(tmp_pat
     account = diagnose(read_table(path)).account
     check(account, 20)
     assert account.describe() == "20 rows read, 20 used (60 examples), 0 skipped"
-
-
-@pytest.mark.parametrize("number", [2, 3])
-def test_a_sheet_whose_row_numbers_do_not_increase_is_refused(tmp_path: Path, number: int) -> None:
-    book = Workbook()
-    for row in (NAMES, *([f"a man {at} walks", f"a man {at} runs", at % 6] for at in range(9))):
-        book.active.append(row)
-    book.save(tmp_path / "whole.xlsx")
-    with zipfile.ZipFile(tmp_path / "whole.xlsx") as whole, zipfile.ZipFile(tmp_path / "torn.xlsx", "w") as torn:
-        for name in whole.namelist():
-            part = whole.read(name).decode("utf-8")
-            torn.writestr(name, part.replace('<row r="4"', f'<row r="{number}"') if name.endswith("sheet1.xml") else part)
-    with pytest.raises(StudioError, match="out of order") as refused:
-        read_table(tmp_path / "torn.xlsx")
-    assert list(refused.value.rows) == [number] and len(read_table(tmp_path / "whole.xlsx")) == 9

@@ -107,7 +107,7 @@ def test_texts_are_not_filled_in_templates_and_chinese_is_simplified(name: str) 
     assert {" ".join(key): count for key, count in phrases.items() if count > 3} == {}
 
 
-def test_the_index_lists_every_file_once() -> None:
+def test_the_index_lists_every_file_once_and_each_language_has_example_texts() -> None:
     entries = json.loads((SAMPLES / "index.json").read_text(encoding="utf-8"))
     assert all(set(entry) == {"id", "title", "kind", "file", "description", "language"} for entry in entries)
     assert len({entry["id"] for entry in entries}) == len(entries)
@@ -115,6 +115,13 @@ def test_the_index_lists_every_file_once() -> None:
     assert {entry["kind"] for entry in entries} == {"corpus", "scored_pairs", "triplets", "labelled_pairs", "labelled_texts"}
     assert {entry["language"] for entry in entries} == {"en", "zh"}
     assert all(entry["description"].endswith(".") and entry["description"].count(". ") == 0 for entry in entries)
+    by_language = json.loads((SAMPLES / "examples.json").read_text(encoding="utf-8"))
+    assert set(by_language) == {"en", "zh"} and sample_texts("fr") == sample_texts("en")
+    for language in by_language:
+        found = sample_texts(language)
+        texts = [found.first, found.second, found.query, *found.several]
+        assert len(found.several) == 5 and len(set(texts)) == len(texts)
+        assert all(bool(CHINESE.search(text)) == (language == "zh") for text in texts)
 
 
 @pytest.mark.parametrize("sample", list_samples(), ids=lambda sample: sample.id)
@@ -132,11 +139,18 @@ def test_a_sample_is_read_as_its_index_says(sample: Sample) -> None:
     assert leakage(train, dev) == () and len(dev) >= 0.05 * len(table)
 
 
-def test_samples_are_found_by_id() -> None:
+def test_samples_are_found_by_id_and_an_index_never_points_outside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = list_samples()
     assert len({sample.id for sample in samples}) == len(samples) >= 5 and get_sample(samples[0].id) == samples[0]
     with pytest.raises(StudioError, match="no sample called"):
         get_sample("../../etc/passwd")
+    (tmp_path / "samples").mkdir()
+    entry = {"id": "x", "title": "X", "kind": "corpus", "file": "../../etc/passwd", "description": "", "language": "en"}
+    (tmp_path / "samples" / "index.json").write_text(json.dumps([entry]), encoding="utf-8")
+    monkeypatch.setattr(module, "ASSETS", tmp_path)
+    assert get_sample("x").path == tmp_path / "samples" / "passwd"
+    monkeypatch.setattr(module, "ASSETS", tmp_path / "absent")
+    assert list_samples() == []
 
 
 @pytest.mark.parametrize(
@@ -153,23 +167,3 @@ def test_samples_are_found_by_id() -> None:
 def test_the_default_sample_is_in_the_language_of_the_page(language: str, kind: str, name: str | None) -> None:
     sample = default_sample(language, kind)
     assert (sample and sample.id) == name
-
-
-def test_the_page_has_example_texts_in_each_language() -> None:
-    by_language = json.loads((SAMPLES / "examples.json").read_text(encoding="utf-8"))
-    assert set(by_language) == {"en", "zh"} and sample_texts("fr") == sample_texts("en")
-    for language in by_language:
-        found = sample_texts(language)
-        texts = [found.first, found.second, found.query, *found.several]
-        assert len(found.several) == 5 and len(set(texts)) == len(texts)
-        assert all(bool(CHINESE.search(text)) == (language == "zh") for text in texts)
-
-
-def test_an_index_never_points_outside_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "samples").mkdir()
-    entry = {"id": "x", "title": "X", "kind": "corpus", "file": "../../etc/passwd", "description": "", "language": "en"}
-    (tmp_path / "samples" / "index.json").write_text(json.dumps([entry]), encoding="utf-8")
-    monkeypatch.setattr(module, "ASSETS", tmp_path)
-    assert get_sample("x").path == tmp_path / "samples" / "passwd"
-    monkeypatch.setattr(module, "ASSETS", tmp_path / "absent")
-    assert list_samples() == []

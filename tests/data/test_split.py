@@ -118,14 +118,11 @@ def test_a_split_by_group_keeps_each_group_in_one_part() -> None:
         split_examples(pairs(distinct(20)), groups=True)
 
 
-def test_leaks_are_found_in_any_column_and_case() -> None:
+def test_leaks_are_found_in_any_column_and_long_chains_are_parted() -> None:
     train = pairs([("A dog runs.", "x"), ("y", "the  CAT sleeps."), ("z", "w")])
     dev = pairs([("the cat sleeps.", "a dog runs.")])
     assert find_leaks(train, dev).tolist() == [True, True, False]
     assert leakage(train, dev) == () and leakage(train, train) == ("A dog runs.", "x", "y", "the  CAT sleeps.", "z", "w")
-
-
-def test_clusters_that_chain_too_many_rows_are_parted() -> None:
     few = [*distinct(20), ("left 0", "other")]
     assert len(set(cluster_rows(list(zip(*few, strict=True))).tolist())) == 20
     chain = [(f"link {index}", f"link {index + 1}") for index in range(20)]

@@ -99,9 +99,6 @@ def test_the_rows_that_differ_most_come_first_and_both_models_have_their_share()
     found = find_disagreements(first, second)
     assert [(one.row, one.descriptions, one.better_model) for one in found] == [(0, ("a", "b"), 0), (3, ("b", "a"), 0), (4, ("a", "b"), 1)]
     assert len(find_disagreements(first, second, 2)) == 2 and {one.better_model for one in find_disagreements(first, second, 2)} == {0, 1}
-
-
-def test_where_only_one_model_is_nearer_it_has_all_the_room() -> None:
     gold = np.arange(30.0)
     good, bad = predictions_from_scores(gold, gold), predictions_from_scores(gold[::-1].copy(), gold)
     found = find_disagreements(good, bad, 10)

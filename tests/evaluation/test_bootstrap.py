@@ -29,13 +29,15 @@ def drawn_rows(rows: int) -> list[np.ndarray]:
     return [np.repeat(np.arange(rows), times.astype(int)) for block in resample_weights(rows) for times in block]
 
 
-def test_resamples_are_drawn_with_replacement_and_are_the_same_each_time() -> None:
+def test_resamples_are_drawn_with_replacement_and_a_mean_is_that_of_the_drawn_rows() -> None:
     blocks = np.concatenate(list(resample_weights(30)))
     assert blocks.shape == (1000, 30)
     assert (blocks.sum(axis=1) == 30).all()
     assert blocks.max() > 3 and blocks.min() == 0
     assert np.array_equal(blocks, np.concatenate(list(resample_weights(30))))
     assert (resample_count(20_000), resample_count(40_000), resample_count(10**7)) == (1000, 500, 200)
+    values = np.random.default_rng(5).normal(size=17)
+    assert bootstrap_mean(values) == pytest.approx([values[rows].mean() for rows in drawn_rows(17)])
 
 
 def test_average_precision_of_each_resample_equals_sklearn_on_the_drawn_rows_with_ties() -> None:
@@ -72,14 +74,6 @@ def test_a_model_that_gives_every_pair_the_same_score_has_one_where_the_gold_sco
     assert paired_gain(bootstrap_spearman(gold, gold), bootstrap_spearman(np.full(30, 0.3), gold))["gain_interval"] == [-1, -1]
 
 
-def test_a_perfect_ranking_of_rows_with_few_positives_is_sure() -> None:
-    labels = (np.arange(60) < 3).astype(int)
-    after, before = bootstrap_average_precision(-np.arange(60.0), labels), bootstrap_average_precision(np.arange(60.0), labels)
-    assert percentile_interval(after) == [1, 1]
-    low, high = paired_gain(before, after)["gain_interval"]
-    assert 0.8 < low < high < 1
-
-
 @pytest.mark.slow
 def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said() -> None:
     """Models that are as good as each other."""
@@ -93,11 +87,6 @@ def test_one_or_two_positives_make_no_gain_sure_and_three_as_rarely_as_is_said()
             wrong[positives] += low > 0 or high < 0
     assert wrong[1] == wrong[2] == 0
     assert wrong[3] / runs[3] <= 0.1
-
-
-def test_a_mean_of_each_resample_is_that_of_the_drawn_rows() -> None:
-    values = np.random.default_rng(5).normal(size=17)
-    assert bootstrap_mean(values) == pytest.approx([values[rows].mean() for rows in drawn_rows(17)])
 
 
 @pytest.mark.parametrize("task", ["sts", "pairs", "triplets", "retrieval"])
@@ -178,7 +167,7 @@ def test_a_report_draws_rows_that_share_a_text_together(encoder: Any) -> None:
     assert width(5) == pytest.approx(width(1), rel=0.1)
 
 
-def test_rows_without_a_shared_text_are_drawn_as_ever_and_chains_are_not_one_cluster() -> None:
+def test_rows_of_one_text_are_drawn_together_and_chains_are_not_one_cluster() -> None:
     alone = np.concatenate(list(resample_weights(30)))
     with resample_clusters([f"text {row}" for row in range(30)]):
         assert np.array_equal(np.concatenate(list(resample_weights(30))), alone)
@@ -186,9 +175,6 @@ def test_rows_without_a_shared_text_are_drawn_as_ever_and_chains_are_not_one_clu
         pairs = np.concatenate(list(resample_weights(30)))
     assert (pairs[:, ::2] == pairs[:, 1::2]).all()
     assert pairs.std(axis=1).min() > 0, "all rows share the query, and yet they are resampled"
-
-
-def test_a_chain_does_not_part_the_other_rows_that_share_a_text() -> None:
     queries = ["the one query"] * 12 + [f"query {row // 2}" for row in range(30)]
     with resample_clusters(queries, [f"answer {row}" for row in range(42)]):
         drawn = np.concatenate(list(resample_weights(42)))
@@ -196,7 +182,7 @@ def test_a_chain_does_not_part_the_other_rows_that_share_a_text() -> None:
     assert (drawn[:, 0] != drawn[:, 1]).any()
 
 
-def test_the_interval_of_a_share_holds_near_one_where_the_resamples_own_has_no_width() -> None:
+def test_the_interval_of_a_share_holds_near_one_and_copies_make_it_no_surer() -> None:
     everything = np.ones(50, bool)
     assert percentile_interval(bootstrap_mean(everything)) == [1.0, 1.0]
     low, high = share_interval(bootstrap_mean(everything), everything)
@@ -208,9 +194,6 @@ def test_the_interval_of_a_share_holds_near_one_where_the_resamples_own_has_no_w
         low, high = share_interval(bootstrap_mean(right), right)
         held += low <= 0.97 <= high
     assert 0.9 <= held / 200 <= 0.99
-
-
-def test_copies_of_rows_make_no_share_surer() -> None:
     right = np.random.default_rng(2).random(60) < 0.9
     alone = share_interval(bootstrap_mean(right), right)
     with resample_clusters([str(row // 4) for row in range(240)]):
@@ -223,7 +206,7 @@ def scored(values: np.ndarray) -> ScoredModel:
     return ScoredModel(float(values.mean()), bootstrap_mean(values))
 
 
-def test_of_one_candidate_the_interval_is_that_of_the_paired_bootstrap() -> None:
+def test_of_one_candidate_the_interval_is_the_paired_bootstraps_and_others_lower_it() -> None:
     rng = np.random.default_rng(1)
     untuned, tuned = rng.normal(0, 1, 80), rng.normal(0.3, 1, 80)
     plain = paired_gain(bootstrap_mean(untuned), bootstrap_mean(tuned))
@@ -231,9 +214,6 @@ def test_of_one_candidate_the_interval_is_that_of_the_paired_bootstrap() -> None
     clearly_worse = [scored(tuned - 1 + rng.normal(0, 0.1, 80)), scored(tuned - 3)]
     assert selected_model_gain(bootstrap_mean(untuned), scored(tuned), clearly_worse) == plain, "they were not in the running"
     assert selected_model_gain(bootstrap_mean(untuned), scored(tuned), [scored(tuned)]) == plain, "a copy adds no choice"
-
-
-def test_candidates_that_may_as_well_be_the_best_lower_the_lower_end_alone() -> None:
     rng = np.random.default_rng(2)
     untuned, *tuned = (scored(values) for values in rng.normal(0, 1, (6, 80)))
     tuned.sort(key=lambda model: -model.score)
@@ -244,10 +224,6 @@ def test_candidates_that_may_as_well_be_the_best_lower_the_lower_end_alone() -> 
         assert high == plain[1]
         lows.append(low)
     assert lows == sorted(lows, reverse=True) and lows[0] == plain[0] > lows[-1]
-
-
-def test_the_lower_end_is_that_of_the_least_fortunate_error() -> None:
-    """By hand: two candidates that score the same, and each resample favours one of them."""
     untuned, luck = np.zeros(1000), np.linspace(-0.1, 0.1, 1000)
     one, other = ScoredModel(0.2, 0.2 + luck), ScoredModel(0.2, 0.2 - luck)
     low, high = selected_model_gain(untuned, one, [other])["gain_interval"]

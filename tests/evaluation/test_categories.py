@@ -68,7 +68,7 @@ def test_a_repeat_of_the_text_itself_is_no_neighbour() -> None:
     assert evaluate_categories(vectors[:1], ["a"], texts[:1], known).scores["nearest_neighbour_accuracy"] == 0
 
 
-def test_vectors_that_all_coincide_find_nothing_however_their_products_are_rounded() -> None:
+def test_vectors_that_coincide_or_are_closer_than_rounding_find_nothing() -> None:
     one = np.random.default_rng(0).normal(size=(1, 384)).astype(np.float32)
     for rows in (301, 1003):
         labels = [str(row % 3) for row in range(rows)]
@@ -76,9 +76,6 @@ def test_vectors_that_all_coincide_find_nothing_however_their_products_are_round
         assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
     zeros = evaluate_categories(np.zeros((12, 4), np.float32), ["a", "b"] * 6, [str(row) for row in range(12)])
     assert zeros.scores["nearest_neighbour_accuracy"] == 0
-
-
-def test_vectors_closer_than_products_are_rounded_tie() -> None:
     vectors = np.array([[1, 0], [1, 0], [1, 0.001], [1, 0.001]], np.float32)
     report = evaluate_categories(vectors, list("aabb"), list("wxyz"))
     assert report.scores["nearest_neighbour_accuracy"] == report.scores["centroid_accuracy"] == 0
@@ -93,7 +90,7 @@ def test_the_only_text_of_its_category_is_wrong_and_a_single_category_is_judged_
     assert evaluate_categories(vectors[:1], ["a"], ["v"]).scores["nearest_neighbour_accuracy"] == 0
 
 
-def test_confused_categories_are_counted_both_ways_with_two_of_their_texts() -> None:
+def test_confused_categories_are_counted_both_ways_and_added_over_reports() -> None:
     #         two of a at b's place, one of b at a's, one of c at d's
     places = {"a": 0, "b": 1, "c": 2, "d": 3}
     corners = np.eye(4, dtype=np.float32)
@@ -106,8 +103,6 @@ def test_confused_categories_are_counted_both_ways_with_two_of_their_texts() -> 
     assert first["texts"] == [{"text": "one", "category": "a", "found": "b"}, {"text": "two", "category": "a", "found": "b"}]
     assert (second["categories"], second["count"]) == (["c", "d"], 1)
 
-
-def test_confusions_of_several_reports_are_added() -> None:
     def pair(one: str, two: str, count: int, text: str) -> dict[str, Any]:
         return {"categories": [one, two], "count": count, "texts": [{"text": text, "category": one, "found": two}]}
 
@@ -126,15 +121,12 @@ def labelled(rows: int, offset: int = 0) -> Examples:
     return Examples("labelled_texts", (texts,), classes, np.arange(rows, dtype=np.int64) + 2, ("money", "water"), (), False)
 
 
-def test_examples_are_laid_beside_those_that_were_learned(encoder: Any) -> None:
+def test_examples_are_laid_beside_those_that_were_learned_or_a_sample_of_them(encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     report = evaluate_examples(encoder, labelled(6), reference=labelled(20, 100))
     assert (report.task, report.rows, report.scores["known_rows"]) == ("categories", 6, 20)
     assert report.scores["nearest_neighbour_accuracy"] == 1 and len(encoder.calls) == 1
     alone = evaluate_examples(encoder, labelled(6))
     assert alone.scores["known_rows"] == 0 and alone.scores["nearest_neighbour_accuracy"] == 1
-
-
-def test_of_many_known_texts_always_the_same_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "MAX_REFERENCE_TEXTS", 7)
     first, second = sample_reference(labelled(40)), sample_reference(labelled(40))
     assert len(first) == 7 and first.digest == second.digest

@@ -27,7 +27,7 @@ def test_a_change_is_written_with_as_many_digits_as_tell_it(
     assert describe_change(before, after, interval) == expected
 
 
-def test_every_description_of_a_run_has_the_same_gain_and_verdict() -> None:
+def test_every_description_of_a_run_has_the_same_gain_and_verdict_or_none() -> None:
     before = {"score": 0.84779}
     after = {"score": 0.86191, "metric": "cosine_spearman", "gain_interval": [-0.003, 0.03]}
     change = change_of(before, after)
@@ -35,9 +35,6 @@ def test_every_description_of_a_run_has_the_same_gain_and_verdict() -> None:
     for words in (describe_gain(before, after), describe_outcome(before, after)):
         assert change.gain in words and change.verdict in words and all(bound in words for bound in change.interval)
     assert change_of({}, after) is None and change_of(before, {"metric": "cosine_spearman"}) is None
-
-
-def test_a_strength_that_was_chosen_on_the_rows_has_no_verdict_by_them() -> None:
     change = change_of({"score": 0.8}, {"score": 0.9, "gain_interval": [0.05, 0.15], "chosen": {"score": 0.85}})
     assert change is not None and change.verdict == "" and change.gain == "+0.100"
 

@@ -113,14 +113,12 @@ def test_an_encoder_that_remembers_asks_for_new_texts_only() -> None:
     assert remembered.encode([]).shape == (0, encoder.dim)
 
 
-def test_scores_of_different_scales_are_not_one_set() -> None:
+def test_scores_of_different_scales_and_tasks_are_not_one_set() -> None:
     files = [file_of(pairs(40, 1)), file_of(pairs(40, 2, most=1.0))]
     (group,) = group_files(files)
     assert group.pooled is None and "0–5, 0–1" in group.pooling_note
     assert evaluate_model("words", WordEncoder(), files, [group]).groups[0].pooled is None  # type: ignore[union-attr]
 
-
-def test_files_of_other_tasks_have_a_mean_of_their_main_number() -> None:
     def labelled(seed: int) -> Table:
         table = pairs(40, seed)
         labels = ["1" if float(score) > 1.3 else "0" for score in table.column("score")]
@@ -159,13 +157,17 @@ def test_an_average_is_over_the_figures_of_suites() -> None:
     assert average.mean["cosine"]["spearman"] == pytest.approx(np.mean(figures)) == average.main
 
 
-def test_the_same_model_twice_differs_by_nothing() -> None:
+def test_the_same_model_twice_differs_by_nothing_and_other_scores_are_not_compared() -> None:
     files = [file_of(pairs(60, 1)), file_of(pairs(60, 2))]
     groups = group_files(files)
     twice = [evaluate_model(name, WordEncoder(), files, groups) for name in ("one", "two")]
     for one in compare_models(files, groups, [], twice):
         assert (one.difference, one.interval, one.chance, one.better) == (0.0, (0.0, 0.0), 1.0, None)
         assert one.description == "no difference beyond chance"
+    files = [file_of(pairs(40, 1))]
+    one = evaluate_model("words", WordEncoder(), files)
+    other = ModelScores("other", tuple(type(report)("pairs", report.rows, {}) for report in one.reports), ())
+    assert compare_models(files, [], [], [one, other]) == []
 
 
 def test_the_chance_is_the_share_of_resamples_in_which_the_order_turns() -> None:
@@ -189,10 +191,3 @@ def test_files_are_resampled_each_by_itself() -> None:
     assert np.array_equal(average_bootstraps([draws, draws[:300]]), average_bootstraps([draws, draws[:300]]))  # type: ignore[arg-type]
     assert average_bootstraps([draws, None]) is None
     assert weighted_mean([{"a": 1.0, "b": {"c": 2.0}}, {"a": 4.0, "b": {"c": 5.0, "d": 1.0}}], [1, 2]) == {"a": 3.0, "b": {"c": 4.0}}
-
-
-def test_what_only_one_of_two_models_is_judged_by_is_not_compared() -> None:
-    files = [file_of(pairs(40, 1))]
-    one = evaluate_model("words", WordEncoder(), files)
-    other = ModelScores("other", tuple(type(report)("pairs", report.rows, {}) for report in one.reports), ())
-    assert compare_models(files, [], [], [one, other]) == []

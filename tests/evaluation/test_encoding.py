@@ -36,28 +36,21 @@ def test_measures_equal_scipy_across_blocks(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.allclose(found["manhattan"], [distance.cityblock(u, v) for u, v in zip(left, right, strict=True)], atol=1e-6)
 
 
-def test_a_zero_vector_has_cosine_zero_and_stays_zero_when_normalised() -> None:
+def test_vectors_of_zeros_and_of_one_text_have_exact_cosines() -> None:
     zero, one = np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32)
     assert encoding.pairwise_measures(zero, one)["cosine"].tolist() == [0.0]
     assert unit(zero).tolist() == [[0.0, 0.0, 0.0]]
     assert np.linalg.norm(unit(one)) == pytest.approx(1)
+    vectors = np.random.default_rng(0).normal(size=(500, 33)).astype(np.float32)
+    assert set(pairwise_measures(vectors, vectors)["cosine"]) == {1.0}
+    assert pairwise_measures(np.zeros((1, 3)), np.zeros((1, 3)))["cosine"] == 0.0
 
 
-def test_similarities_grow_with_likeness_for_every_measure() -> None:
-    anchor = np.array([[1.0, 0.0], [1.0, 0.0]], np.float32)
-    other = np.array([[0.9, 0.1], [-1.0, 0.5]], np.float32)
-    for name, values in encoding.similarities(anchor, other).items():
-        assert values[0] > values[1], name
-
-
-def test_columns_are_encoded_in_one_call_and_split_again(encoder) -> None:
+def test_columns_are_encoded_in_one_call_and_must_be_finite(encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     left, right = encoding.encode_columns(encoder, [["a b", "c"], ["c", "d"]])
     assert len(encoder.calls) == 1
     assert left.shape == right.shape == (2, 64)
     assert np.array_equal(left[1], right[0])
-
-
-def test_vectors_that_are_not_finite_are_refused(encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoder, "encode", lambda texts, progress=None: np.full((len(texts), 2), np.nan, np.float32))
     with pytest.raises(StudioError, match="finite"):
         encoding.encode_columns(encoder, [["a"]])
@@ -81,12 +74,6 @@ def test_all_four_similarities_equal_those_of_the_peer_on_real_pairs(real_data: 
             assert ours[name][kind] == pytest.approx(theirs[f"{kind}_{name}"], abs=1e-6), (name, kind)
 
 
-def test_pairs_of_one_text_share_a_rank() -> None:
-    vectors = np.random.default_rng(0).normal(size=(500, 33)).astype(np.float32)
-    assert set(pairwise_measures(vectors, vectors)["cosine"]) == {1.0}
-    assert pairwise_measures(np.zeros((1, 3)), np.zeros((1, 3)))["cosine"] == 0.0
-
-
 PROMPTS = {"query": "how are you ", "document": "my card ", "STS": "hello world "}
 
 
@@ -103,7 +90,7 @@ def saved(folder: Path) -> Path:
     return folder
 
 
-def test_retrieval_reads_the_first_texts_as_queries_and_the_second_ones_as_documents(tmp_path: Path) -> None:
+def test_pairs_and_triplets_are_read_as_queries_and_documents(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model")
     table = table_from_columns("questions", {"question": QUERIES, "answer": DOCUMENTS})
     report = evaluate(load_folder(folder).freeze(), table, "retrieval")
@@ -112,9 +99,6 @@ def test_retrieval_reads_the_first_texts_as_queries_and_the_second_ones_as_docum
     plain = evaluate_retrieval(theirs.encode(QUERIES), theirs.encode(DOCUMENTS), QUERIES, DOCUMENTS).scores
     assert report.scores["ndcg_at_10"] == pytest.approx(expected["ndcg_at_10"], abs=1e-6) != plain["ndcg_at_10"]
     assert report.scores["mrr_at_10"] == pytest.approx(expected["mrr_at_10"], abs=1e-6)
-
-
-def test_triplets_are_a_query_and_two_documents(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model")
     negatives = DOCUMENTS[2:] + DOCUMENTS[:2]
     table = table_from_columns("triplets", {"anchor": QUERIES, "positive": DOCUMENTS, "negative": negatives})

@@ -52,25 +52,32 @@ def test_the_task_is_found_from_the_columns_and_scored(task: str, encoder) -> No
     assert report.to_json().keys() >= {"task", "rows", *report.scores}
 
 
-def test_three_classes_are_ordered_by_similarity(encoder) -> None:
+def test_ordered_classes_clusters_and_known_texts_are_judged(encoder) -> None:
     nli = table(premise=LEFT, hypothesis=RIGHT, label=["entailment", "entailment", "contradiction", "neutral", "neutral", "contradiction"])
     report = evaluate(encoder, nli)
     assert report.task == "sts"
     assert report.scores["cosine"]["spearman"] > 0.8
-
-
-def test_clustering_is_chosen_by_name_and_uses_the_classes(encoder) -> None:
     texts = [f"refund money card {place}" for place in range(8)] + [f"river boat water {place}" for place in range(8)]
     report = evaluate(encoder, table(text=texts, topic=["a"] * 8 + ["b"] * 8), "clustering")
     assert report.task == "clustering" and report.scores["v_measure"] == pytest.approx(1)
+    train, test = questions(60), questions(30, 1)
+    found = evaluate(encoder, test, "categories", reference=train)
+    assert found.scores["known_rows"] == 60 and "compared with the 60 rows of 0.csv" in found.notes
+    assert evaluate(encoder, test, "categories").scores["known_rows"] == 0, "beside each other"
 
 
-def test_bare_sentences_cannot_judge_a_model(encoder) -> None:
+def test_bare_sentences_and_single_partners_cannot_judge_a_model(encoder) -> None:
     sentences = table(text=LEFT)
     examples, _ = build_examples(sentences, infer_roles(sentences))
     assert examples.kind not in SCORED_KINDS
     with pytest.raises(StudioError, match="sentences"):
         evaluate_examples(encoder, examples)
+    task = get_task("retrieval")
+    for rows in (1, 5):
+        left = texts(rows)
+        with pytest.raises(StudioError, match=r"every row of pairs\.csv has the same second text"):
+            task.read(table_from_columns("pairs.csv", {"question": left, "answer": ["w1 w2"] * rows}))
+    assert len(task.read(table_from_columns("pairs.csv", {"question": texts(2), "answer": texts(2, 1)})).examples) == 2
 
 
 def test_rows_left_out_are_named_in_the_notes(encoder) -> None:
@@ -162,7 +169,7 @@ def arguments(rows: int = 60) -> Table:
     return table_from_columns("afs.csv", {"sentence1": left, "sentence2": right, "score": [str(one) for one in scores], "topic": topics})
 
 
-def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder) -> None:
+def test_texts_are_judged_in_folds_or_by_what_was_learned_elsewhere(encoder) -> None:
     train, test = questions(90), questions(40, 1)
     alone = evaluate(encoder, train, "senteval")
     vectors = encoder.encode(train.column("text"))
@@ -172,14 +179,16 @@ def test_texts_are_judged_in_ten_folds_or_by_what_was_learned_elsewhere(encoder)
     wanted = evaluate_senteval_split((vectors, train.column("label")), (encoder.encode(test.column("text")), test.column("label")))
     assert taught.scores == wanted.scores and (taught.rows, taught.scores["train_rows"]) == (40, 90)
     assert "trained on the 90 rows of 0.csv" in taught.notes
-
-
-def test_the_dev_split_chooses_the_penalty(encoder) -> None:
     train, dev, test = questions(60), questions(30, 2), questions(30, 1)
     found = evaluate(encoder, test, "senteval", reference=train, dev=dev)
     columns = [(encoder.encode(one.column("text")), one.column("label")) for one in (train, test, dev)]
     wanted = evaluate_senteval_split(*columns)
     assert found.scores == wanted.scores
+    test = questions(30, 1)
+    renamed = table_from_columns("train.csv", {"question": questions(60).column("text"), "category": questions(60).column("label")})
+    task = get_task("senteval")
+    rows = with_reference(task.read(test), task, renamed)
+    assert rows.reference is not None and len(rows.reference) == 60 and rows.reference.texts[0][0] == renamed.column("question")[0]
 
 
 def test_pairs_are_judged_by_what_parts_and_what_joins_them(encoder) -> None:
@@ -202,13 +211,6 @@ def test_what_cannot_teach_is_refused(encoder) -> None:
     with pytest.raises(StudioError, match="sts evaluates a file on its own") as error:
         evaluate(encoder, arguments(), "sts", reference=questions(20))
     assert "categories, senteval" in str(error.value.hint)
-
-
-def test_known_texts_stand_beside_those_that_are_judged_by_their_neighbours(encoder) -> None:
-    train, test = questions(60), questions(30, 1)
-    found = evaluate(encoder, test, "categories", reference=train)
-    assert found.scores["known_rows"] == 60 and "compared with the 60 rows of 0.csv" in found.notes
-    assert evaluate(encoder, test, "categories").scores["known_rows"] == 0, "beside each other"
 
 
 class Overlap(PairScorer):
@@ -299,23 +301,6 @@ def test_of_geometry_the_smaller_number_is_the_better_one(encoder) -> None:
     assert comparison.scores[0] < comparison.scores[1] and comparison.better == "wide"
     other = Comparison("t", "file", "sts", "x", ("wide", "narrow"), (0.1, 0.2), (0.05, 0.15), 0.0)
     assert other.better == "narrow"
-
-
-def test_known_rows_are_read_by_the_columns_of_the_judged_ones_or_by_their_own(encoder) -> None:
-    test = questions(30, 1)
-    renamed = table_from_columns("train.csv", {"question": questions(60).column("text"), "category": questions(60).column("label")})
-    task = get_task("senteval")
-    rows = with_reference(task.read(test), task, renamed)
-    assert rows.reference is not None and len(rows.reference) == 60 and rows.reference.texts[0][0] == renamed.column("question")[0]
-
-
-def test_a_partner_is_not_looked_for_where_there_is_one_text_to_choose_from() -> None:
-    task = get_task("retrieval")
-    for rows in (1, 5):
-        left = texts(rows)
-        with pytest.raises(StudioError, match=r"every row of pairs\.csv has the same second text"):
-            task.read(table_from_columns("pairs.csv", {"question": left, "answer": ["w1 w2"] * rows}))
-    assert len(task.read(table_from_columns("pairs.csv", {"question": texts(2), "answer": texts(2, 1)})).examples) == 2
 
 
 @pytest.mark.filterwarnings("error")

@@ -114,14 +114,11 @@ def labelled(*names: str) -> Table:
     return table(sentence1=LEFT, sentence2=RIGHT, label=[*names] * (24 // len(names)))
 
 
-def test_a_table_of_scored_pairs_is_read_pair_by_pair() -> None:
+def test_tables_of_scores_and_of_yes_and_no_are_read_pair_by_pair() -> None:
     report = evaluate(Words(), scored())
     assert (report.task, report.rows) == ("sts", 24)
     assert set(report.scores) == {"pair", "interval"}
     assert report.scores["pair"]["spearman"] > 0.9
-
-
-def test_yes_and_no_are_ranked() -> None:
     report = evaluate(Words(), labelled("1", "0", "0", "1", "0", "0"))
     assert report.task == "pairs"
     assert report.scores["pair"]["accuracy"] == 1.0
@@ -155,7 +152,7 @@ def test_tasks_of_vectors_are_refused(task: str) -> None:
         evaluate(Words(), rows, task)
 
 
-def test_a_model_of_the_wrong_kind_or_other_classes_is_told_so() -> None:
+def test_other_classes_and_scores_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(StudioError, match="classifies pairs"):
         evaluate(Words(("no", "yes")), scored())
     with pytest.raises(StudioError, match="has no classes"):
@@ -163,8 +160,6 @@ def test_a_model_of_the_wrong_kind_or_other_classes_is_told_so() -> None:
     with pytest.raises(StudioError, match="not one of the model's classes"):
         evaluate(Words(("no", "yes")), labelled("x", "y"))
 
-
-def test_scores_that_are_no_numbers_are_said_to_have_diverged() -> None:
     class Broken(Words):
         def predict(self, pairs: Sequence[tuple[str, str]], **_: Any) -> np.ndarray:
             return np.full(len(pairs), np.nan, np.float32)

@@ -178,15 +178,12 @@ def test_the_most_similar_pairs_are_those_of_a_full_sort(count: int, monkeypatch
     np.testing.assert_allclose(scores, np.einsum("nd,nd->n", unit(vectors)[a], unit(vectors)[b]), atol=1e-6)
 
 
-def test_mined_pairs_with_equal_scores_count_together_and_missing_ones_as_nothing() -> None:
+def test_mined_pairs_with_equal_scores_count_together_and_a_resample_repeats_pairs() -> None:
     scores, correct = np.array([0.9, 0.8, 0.8, 0.1]), np.array([True, False, True, False])
     found = mining.evaluate_mined_pairs(scores, correct, 4)
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 4)
     assert (found["f1"], found["recall"]) == (pytest.approx(4 / 7), 0.5)
     assert mining.evaluate_mined_pairs(scores, np.zeros(4, bool), 4)["average_precision"] == 0
-
-
-def test_a_resample_of_mined_pairs_scores_as_if_its_pairs_were_repeated() -> None:
     rng = np.random.default_rng(4)
     scores, correct = np.sort(rng.integers(0, 30, 60) / 30)[::-1], rng.random(60) < 0.3
     names, total = rng.permutation(int(correct.sum()) + 5)[: correct.sum()], int(correct.sum()) + 5

@@ -21,7 +21,7 @@ from sbert_studio.evaluation.bootstrap import resample_clusters
 from sbert_studio.evaluation.encoding import similarities
 from sbert_studio.evaluation.tasks import SCORED_KINDS, DataShape, all_tasks, find_task, get_task, main_score, retrieval, sts
 from sbert_studio.evaluation.tasks import geometry as space
-from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, evaluate_triplets, threshold_scores
+from sbert_studio.evaluation.tasks.pairs import evaluate_triplets, threshold_scores
 from sbert_studio.evaluation.tasks.sts import evaluate_by_group
 
 SHAPES = [
@@ -32,13 +32,10 @@ SHAPES = [
 ]
 
 
-def test_scored_kinds_are_those_with_a_task_of_their_own() -> None:
+def test_each_row_shape_has_one_task_and_scored_kinds_are_those_with_one() -> None:
     fitting = {shape.kind for shape in SHAPES if not shape.classed for task in all_tasks() if task.fits(shape)}
     assert fitting == set(SCORED_KINDS) == set(KINDS) - {"sentences"}
     assert list(SCORED_KINDS) == [kind for kind in KINDS if kind in SCORED_KINDS], "in the order of all kinds"
-
-
-def test_no_two_tasks_claim_the_same_rows_and_every_scored_kind_has_one() -> None:
     for shape in SHAPES:
         fitting = [task.name for task in all_tasks() if task.fits(shape)]
         assert len(fitting) == (0 if shape.kind == "sentences" and not shape.classed else 1), (shape, fitting)
@@ -68,17 +65,7 @@ def test_scores_equal_sklearn_over_every_threshold(data: list[tuple[int, int]]) 
         assert found["average_precision"] == 0
 
 
-def test_pairs_that_are_alike_exactly_when_labelled_so_score_one() -> None:
-    left = np.eye(4, dtype=np.float32)
-    right = left.copy()
-    right[2:] = np.roll(right[2:], 1, axis=0)
-    report = evaluate_pairs(left, right, np.array([1, 1, 0, 0]))
-    for name in ("cosine", "dot", "euclidean", "manhattan"):
-        assert report.scores[name]["average_precision"] == report.scores[name]["accuracy"] == report.scores[name]["f1"] == 1
-    assert 0 < report.scores["cosine"]["threshold"] < 1
-
-
-def test_accuracy_equals_a_loop_over_rows_and_negatives() -> None:
+def test_accuracy_of_triplets_equals_a_loop_and_vectors_that_coincide_win_none() -> None:
     rng = np.random.default_rng(0)
     anchor, positive, first, second = rng.normal(size=(4, 50, 3)).astype(np.float32)
     found = evaluate_triplets(anchor, positive, [first, second])
@@ -93,9 +80,6 @@ def test_accuracy_equals_a_loop_over_rows_and_negatives() -> None:
     ]
     assert found.scores["accuracy"] == found.scores["cosine"]["accuracy"] == np.mean(cosines)
     assert found.scores["manhattan"]["accuracy"] == np.mean(distances)
-
-
-def test_vectors_that_all_coincide_win_no_triplet() -> None:
     same = np.ones((5, 3), np.float32)
     assert evaluate_triplets(same, same, [same]).scores["accuracy"] == 0
 
@@ -147,7 +131,7 @@ def test_a_distance_correlates_with_the_gold_scores_the_same_way_as_the_cosine()
     assert report.to_json()["rows"] == 60 and len(report.to_json()["interval"]) == 2
 
 
-def test_each_topic_counts_the_same_and_all_pairs_are_judged_as_well() -> None:
+def test_each_topic_counts_the_same_whatever_its_scale_and_without_a_difference_not_at_all() -> None:
     from scipy.stats import pearsonr, spearmanr
 
     rng = np.random.default_rng(0)
@@ -166,17 +150,11 @@ def test_each_topic_counts_the_same_and_all_pairs_are_judged_as_well() -> None:
     assert scores["all"]["spearman"] == pytest.approx(spearmanr(cosines, gold)[0])
     low, high = scores["interval"]
     assert low < scores["mean"]["spearman"] < high
-
-
-def test_topics_on_scales_of_their_own_are_no_worse_for_it() -> None:
     gold = np.tile(np.arange(10.0), 2)
     scores = gold + np.repeat([0, 100], 10) * np.array([1] * 20)
     scores[10:] = gold[10:] - 100
     report = evaluate_by_group(scores, gold, ["a"] * 10 + ["b"] * 10).scores
     assert report["mean"]["spearman"] == pytest.approx(1) and report["all"]["spearman"] < 0.6
-
-
-def test_a_topic_without_a_difference_has_no_part_in_the_mean() -> None:
     gold = np.array([1.0, 2.0, 3.0, 2.0, 2.0])
     report = evaluate_by_group(gold, gold, ["a", "a", "a", "b", "b"]).scores
     assert report["silent"] == ["b"] and report["mean"]["pearson"] == pytest.approx(1)
@@ -204,31 +182,25 @@ def _spread(gold: np.ndarray, scores: np.ndarray, copies: int = 1) -> float:
     return float(report.resampled.std())
 
 
-def test_the_topics_are_drawn_apart_in_whatever_order_their_rows_stand() -> None:
+def test_topics_are_drawn_apart_in_any_order_and_copies_tell_no_more() -> None:
     rng = np.random.default_rng(0)
     gold = rng.normal(size=400)
     scores = 0.6 * gold + 0.8 * rng.normal(size=400)
     order = np.concatenate([place + np.argsort(gold[place : place + 100]) for place in range(0, 400, 100)])
     assert _spread(gold[order], scores[order]) == pytest.approx(_spread(gold, scores), rel=0.1)
-
-
-def test_copies_of_a_pair_within_a_topic_tell_no_more_than_the_pair() -> None:
     rng = np.random.default_rng(0)
     gold = rng.normal(size=400)
     scores = 0.6 * gold + 0.8 * rng.normal(size=400)
     assert _spread(gold, scores, copies=5) == pytest.approx(_spread(gold, scores), rel=0.15)
 
 
-def test_vectors_that_all_coincide_find_nothing_however_their_products_are_rounded() -> None:
+def test_partners_that_coincide_or_are_closer_than_rounding_tie() -> None:
     one = np.random.default_rng(0).normal(size=(1, 384)).astype(np.float32)
     for rows in (101, 103, 107):
         texts = [str(row) for row in range(rows)]
         same = np.repeat(one, rows, axis=0)
         scores = retrieval.evaluate_retrieval(same, same, texts, [f"p{text}" for text in texts]).scores
         assert scores["mrr_at_10"] == scores["ndcg_at_10"] == 0
-
-
-def test_scores_closer_than_products_are_rounded_tie() -> None:
     anchors = np.array([[1, 0], [1, 0]], np.float32)
     positives = np.array([[1, 0], [1, 0.001]], np.float32)
     scores = retrieval.evaluate_retrieval(anchors, positives, ["a", "b"], ["p", "q"]).scores
@@ -267,16 +239,13 @@ def test_all_positives_of_an_anchor_are_right_also_those_it_has_in_other_rows(cl
     assert 5 < right < 35, "neither all nor nothing is found"
 
 
-def test_the_anchors_own_text_is_right_for_whom_it_is_the_positive_of() -> None:
+def test_the_anchors_own_text_is_right_for_its_positive_and_case_makes_no_other_text() -> None:
     """p stands in a row as the positive of a: where p asks, a is right, though the row that p begins names another."""
     vectors = {"a": [1, 0], "p": [1, 0.1], "q": [0, 1], "b": [0.1, 1]}
     rows = [("a", "p"), ("p", "q"), ("b", "a")]
     arrays = [np.array([vectors[pair[side]] for pair in rows], np.float32) for side in (0, 1)]
     ranks = retrieval.evaluate_retrieval(*arrays, [a for a, _ in rows], [b for _, b in rows]).scores
     assert ranks["recall_at_1"] == pytest.approx(2 / 3), "a finds p and p finds a; b finds q first"
-
-
-def test_texts_that_differ_in_case_or_blanks_only_are_one() -> None:
     vectors = np.eye(3)[[0, 1, 0]]
     found = retrieval.evaluate_retrieval(vectors, vectors, ["a", "b", "c"], ["Use the app.", "Look there.", "use  the app."])
     assert (found.scores["mrr_at_10"], found.scores["recall_at_1"]) == (1.0, 1.0)
@@ -329,29 +298,20 @@ def test_all_three_are_those_of_a_loop_over_pairs(vectors: np.ndarray, monkeypat
     assert space.alignment(vectors, other).value == pytest.approx(wanted, abs=1e-6)
 
 
-def test_the_length_of_a_vector_is_nothing_and_rows_of_zeros_are_passed_over(vectors: np.ndarray) -> None:
+def test_geometry_ignores_lengths_and_zeros_and_samples_large_sets(vectors: np.ndarray) -> None:
     stretched = np.concatenate([vectors * np.arange(1, 41)[:, None], np.zeros((3, 5))]).astype(np.float32)
     assert space.anisotropy(stretched).value == pytest.approx(space.anisotropy(vectors).value, abs=1e-6)
     assert space.uniformity(stretched).rows == 40
     assert space.alignment(stretched, stretched).pairs == 40
-
-
-def test_the_ends_of_the_scales() -> None:
     same, around = np.ones((10, 4)), np.concatenate([np.eye(4), -np.eye(4)])
     assert space.anisotropy(same).value == pytest.approx(1) and space.uniformity(same).value == pytest.approx(0, abs=1e-6)
     assert space.anisotropy(around).value == pytest.approx(-1 / 7)
     assert space.alignment(same, same).value == 0 and space.alignment(same, -same).value == pytest.approx(4)
-
-
-def test_of_a_large_set_a_sample_is_drawn_that_says_how_large_it_is() -> None:
     many = np.random.default_rng(1).normal(size=(3000, 4)).astype(np.float32)
     drawn, whole = space.uniformity(many, most=500), space.uniformity(many)
     assert (drawn.rows, drawn.pairs, drawn.exact) == (500, 500 * 499 // 2, False)
     assert drawn.value != whole.value and drawn.value == pytest.approx(whole.value, abs=0.05)
     assert space.uniformity(many, most=500) == drawn
-
-
-def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(StudioError, match="fewer than two"):
         space.anisotropy(np.zeros((5, 3)))
     with pytest.raises(StudioError, match="no positive pairs"):

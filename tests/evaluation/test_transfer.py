@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 
@@ -40,13 +35,10 @@ def test_separate_classes_are_found_and_shuffled_ones_are_not(blobs: tuple[np.nd
     assert evaluate_transfer(vectors, shuffled).scores["accuracy"] < 0.6
 
 
-def test_clusters_do_not_depend_on_the_length_of_the_vectors(blobs: tuple[np.ndarray, list[str]]) -> None:
+def test_clusters_and_transfer_do_not_depend_on_length_scale_or_origin(blobs: tuple[np.ndarray, list[str]]) -> None:
     vectors, labels = blobs
     lengths = np.random.default_rng(2).uniform(0.1, 50, (80, 1)).astype(np.float32)
     assert evaluate_clustering(vectors * lengths, labels).scores["v_measure"] == pytest.approx(1)
-
-
-def test_transfer_does_not_depend_on_the_scale_or_the_origin(blobs: tuple[np.ndarray, list[str]]) -> None:
     vectors, labels = blobs
     noisy = vectors + np.random.default_rng(3).normal(scale=0.5, size=vectors.shape).astype(np.float32)
     plain, moved = evaluate_transfer(noisy, labels), evaluate_transfer(noisy * 100 + 300, labels)
@@ -66,6 +58,10 @@ def test_small_classes_make_fewer_folds_and_single_rows_are_refused(blobs: tuple
     assert evaluate_transfer(vectors[:12], labels[:12]).scores["folds"] == 3
     with pytest.raises(StudioError, match="single row"):
         evaluate_transfer(vectors[:4], labels[:4])
+    vectors, _ = noisy(12)
+    assert evaluate_senteval(vectors, ["a"] * 4 + ["b"] * 8, grid=(1.0,)).scores["folds"] == 8
+    with pytest.raises(StudioError, match="single row"):
+        evaluate_senteval(vectors, [str(row) for row in range(12)])
 
 
 def test_resampled_v_measures_are_those_of_scikit_learn() -> None:
@@ -160,63 +156,12 @@ def test_a_dev_set_decides_where_there_is_one() -> None:
     assert by_itself.scores["strengths"] == [1e3] and one_class.scores["strengths"] == [1e-3]
 
 
-def test_the_f1_is_that_of_the_positive_class() -> None:
+def test_the_f1_is_that_of_the_positive_class_of_pairs_described_by_both_texts() -> None:
     vectors, labels = noisy(120)
     binary = np.where(labels == "0", "yes", "no")
     report = evaluate_senteval_split((vectors[:60], binary[:60]), (vectors[60:], binary[60:]), positive="yes")
     assert report.scores["f1"] < report.scores["accuracy"], "the rarer class is found less often"
     assert "f1" not in evaluate_senteval_split((vectors[:60], binary[:60]), (vectors[60:], binary[60:])).scores
-
-
-def test_rare_classes_make_fewer_folds_and_single_rows_are_refused() -> None:
-    vectors, _ = noisy(12)
-    assert evaluate_senteval(vectors, ["a"] * 4 + ["b"] * 8, grid=(1.0,)).scores["folds"] == 8
-    with pytest.raises(StudioError, match="single row"):
-        evaluate_senteval(vectors, [str(row) for row in range(12)])
-
-
-def test_pairs_are_described_by_what_parts_and_what_joins_them() -> None:
     u, v = np.array([[3.0, 4.0]]), np.array([[0.0, 2.0]])
     np.testing.assert_allclose(pair_features(u, v), [[0.6, 0.2, 0.0, 0.8 * 2**0.5]], rtol=1e-6)
     np.testing.assert_allclose(pair_features(u, v), pair_features(v, u))
-
-
-def latent_semantics(texts: Sequence[str]) -> Callable[[Sequence[str]], np.ndarray]:
-    """Latent semantic analysis by scikit-learn: vectors of real texts in no time."""
-
-    model = make_pipeline(TfidfVectorizer(sublinear_tf=True), TruncatedSVD(100, random_state=0)).fit(texts)
-    return lambda given: model.transform(given).astype(np.float32)
-
-
-def read(path: Path, rows: int, *columns: str) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as source:
-        found = list(csv.DictReader(source))
-    places = np.random.default_rng(0).permutation(len(found))[:rows]
-    return [[found[place][column] for place in places] for column in columns]
-
-
-@pytest.mark.slow
-def test_question_types_agree_with_scikit_learn(real_data: Path) -> None:
-
-    (texts, labels), (others, truth) = (read(real_data / "trec" / f"{split}.csv", 500, "text", "label") for split in ("train", "test"))
-    encode = latent_semantics(texts)
-    train, test = encode(texts), encode(others)
-    ours = evaluate_senteval_split((train, labels), (test, truth)).scores
-    assert ours["accuracy"] == pytest.approx(searched().fit(train, labels).score(test, truth), abs=POINT)
-    assert ours["accuracy"] > ours["majority"] + 0.3
-    theirs = cross_val_predict(searched(), train, labels, cv=StratifiedKFold(3, shuffle=True, random_state=12))
-    folded = evaluate_senteval(train, labels, folds=3).scores
-    assert folded["accuracy"] == pytest.approx(np.mean(theirs == np.array(labels)), abs=POINT)
-
-
-@pytest.mark.slow
-def test_paraphrases_agree_with_scikit_learn(real_data: Path) -> None:
-
-    parts = [read(real_data / "mrpc" / f"{split}.csv", 190, "sentence1", "sentence2", "label") for split in ("train", "test")]
-    encode = latent_semantics([*parts[0][0], *parts[0][1]])
-    (train, labels), (test, truth) = ((pair_features(encode(one), encode(two)), np.array(label)) for one, two, label in parts)
-    ours = evaluate_senteval_split((train, labels), (test, truth), positive="1").scores
-    theirs = searched().fit(train, labels).predict(test)
-    assert ours["accuracy"] == pytest.approx(np.mean(theirs == truth), abs=POINT)
-    assert ours["f1"] == pytest.approx(f1_score(truth == "1", theirs == "1"), abs=POINT)
-    assert ours["majority"] == np.mean(np.array(truth) == "1")

@@ -116,12 +116,18 @@ def test_no_control_of_the_map_encodes_again(blobs: Blobs, workspace: Workspace,
     assert encoder.calls == 1
 
 
-def test_agglomerative_drops_groups_below_the_least_size(workspace: Workspace) -> None:
+def test_small_groups_are_dropped_and_a_sample_agrees_with_the_whole(
+    workspace: Workspace, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vectors = np.repeat(np.eye(3, 5, dtype=np.float32), [6, 3, 1], axis=0)
     texts = [f"text {row}" for row in range(10)]
     assert cluster(vectors, texts, ClusterParams("agglomerative"), BASE, workspace).sizes == (6, 3, 1)
     found = cluster(vectors, texts, ClusterParams("agglomerative", min_size=2), BASE, workspace)
     assert found.sizes == (6, 3) and found.noise == 1 and found.ids.tolist() == [0] * 6 + [1] * 3 + [-1]
+    vectors, truth, _ = blobs
+    monkeypatch.setattr(clusters, "_DENSITY_ROWS", 80)
+    found = clusters.hdbscan(np.ascontiguousarray(vectors[:, :5]), 8)
+    assert found.shape == (120,) and adjusted_rand_score(truth[found >= 0], found[found >= 0]) > 0.97
 
 
 @pytest.mark.parametrize("method", ["auto", "hdbscan", "kmeans", "agglomerative"])
@@ -131,13 +137,6 @@ def test_few_or_equal_texts_are_grouped_without_complaint(method: str, rows: int
         found: Clusters = cluster(vectors, ["hello"] * rows, ClusterParams(method), f"{name}-{rows}", workspace)
         assert found.ids.shape == (rows,) and len(found.labels) == len(found.sizes)
         assert sum(found.sizes) + found.noise == rows
-
-
-def test_the_sampled_way_of_hdbscan_agrees_with_the_whole(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    vectors, truth, _ = blobs
-    monkeypatch.setattr(clusters, "_DENSITY_ROWS", 80)
-    found = clusters.hdbscan(np.ascontiguousarray(vectors[:, :5]), 8)
-    assert found.shape == (120,) and adjusted_rand_score(truth[found >= 0], found[found >= 0]) > 0.97
 
 
 def test_too_much_is_refused_with_advice(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,16 +165,13 @@ def test_groups_are_as_tight_as_those_of_sklearn(monkeypatch: pytest.MonkeyPatch
     assert mean_cosine(rows, spherical_k_means(rows.astype(np.float32), 12)) > 0.985 * mean_cosine(rows, peer)
 
 
-def test_no_row_is_nearer_to_another_centre() -> None:
+def test_k_means_is_spherical_and_repeats_itself() -> None:
     rows = np.random.default_rng(1).normal(size=(200, 6)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     groups = spherical_k_means(rows, 7, seed=4)
     centres = np.stack([rows[groups == group].mean(axis=0) for group in range(7)])
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     assert np.array_equal((rows @ centres.T).argmax(axis=1), groups)
-
-
-def test_length_does_not_matter_and_a_seed_repeats_the_groups() -> None:
     rng = np.random.default_rng(2)
     rows = rng.normal(size=(150, 5)).astype(np.float32)
     lengths = rng.uniform(0.1, 20, (150, 1)).astype(np.float32)

@@ -55,15 +55,12 @@ def test_rows_of_one_text_are_joined_without_being_compared(monkeypatch: pytest.
     assert many.components(0.9) == [tuple(range(5000))]
 
 
-def test_a_vector_of_zeros_is_alike_to_nothing_and_no_rows_have_no_groups() -> None:
+def test_zeros_are_alike_to_nothing_bad_thresholds_are_refused_and_a_stop_is_heard() -> None:
     vectors = np.ones((3, 4), np.float32)
     vectors[1] = 0
     assert build_duplicate_tree(vectors).components(0.8) == [(0, 2)]
     assert build_duplicate_tree(vectors[:0]).components(0.9) == []
     assert build_duplicate_tree(vectors[:1]).max_removed(0.9) == 0
-
-
-def test_thresholds_that_are_none_are_refused_and_a_stop_is_heard() -> None:
     with pytest.raises(StudioError, match="choose a cosine between 0"):
         build_duplicate_tree(blobs(1, 9)).components(0.5)
     with pytest.raises(StudioError, match="threshold"):

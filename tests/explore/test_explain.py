@@ -47,20 +47,21 @@ def test_words_are_matched_by_the_means_of_their_tokens_both_ways() -> None:
     recall, precision, together = found.match
     assert (recall, precision) == pytest.approx((cosines.max(axis=1).mean(), cosines.max(axis=0).mean()), abs=1e-6)
     assert together == pytest.approx(2 * recall * precision / (recall + precision))
-
-
-def test_a_text_without_a_word_that_is_read_has_no_alignment() -> None:
     random = np.random.default_rng(6)
     none = TokenStates((), random.normal(size=(1, 6)), np.ones(1), np.array([-1]), True)
     assert align_words(none, states(random, [0])) is None
 
 
-def test_usual_cosines_are_those_of_every_pair() -> None:
+def test_usual_cosines_are_those_of_every_pair_and_their_quantiles() -> None:
     vectors = np.random.default_rng(0).normal(size=(30, 5))
     found = random_pair_cosines(vectors)
     expected = sorted(float(u @ v / np.linalg.norm(u) / np.linalg.norm(v)) for place, u in enumerate(vectors) for v in vectors[place + 1 :])
     assert len(found) == 30 * 29 // 2
     np.testing.assert_allclose(found, expected, atol=1e-6)
+    usual = ScoreDistribution(np.array([0, 0.1, 0.1, 0.9], np.float32), "x")
+    assert usual.bins(0, 1, 2) == [1.0, pytest.approx(1 / 3)]
+    assert usual.quantile(0.5) == pytest.approx(0.1)
+    assert usual.share(0.1) == 0.25 and usual.share(-1) == 0 and usual.share(1) == 1
 
 
 @pytest.mark.parametrize(
@@ -79,18 +80,13 @@ def test_a_cosine_is_told_as_how_many_random_pairs_are_less_alike(place: int, wo
     assert usual.odds(float(usual.cosines[place]) if place < 10_000 else 1.0) == words
 
 
-def test_a_histogram_and_quantiles_are_of_the_pairs() -> None:
-    usual = ScoreDistribution(np.array([0, 0.1, 0.1, 0.9], np.float32), "x")
-    assert usual.bins(0, 1, 2) == [1.0, pytest.approx(1 / 3)]
-    assert usual.quantile(0.5) == pytest.approx(0.1)
-    assert usual.share(0.1) == 0.25 and usual.share(-1) == 0 and usual.share(1) == 1
-
-
-def test_texts_at_random_are_different_and_always_the_same() -> None:
+def test_samples_hold_different_texts_and_always_the_same() -> None:
     texts = [f"text {number % 500}" for number in range(1_000)]
     found = sample_texts(texts, 40)
     assert len(set(found)) == 40 and found == sample_texts(texts, 40)
     assert sample_texts(["a", "b", "a"]) == ["a", "b"]
+    assert sample_rows(["b", "a", "A ", "c", "b"]).tolist() == [0, 1, 3]
+    assert len(sample_rows([str(number) for number in range(100)], 30)) == 30
 
 
 def cosines(vectors: np.ndarray) -> dict[tuple[int, int], float]:
@@ -136,11 +132,6 @@ def test_the_boundary_makes_the_fewest_mistakes() -> None:
     assert ((scores >= line) != together).sum() <= min(mistakes.values())
     assert decision_boundary(np.arange(6.0), np.array([False, False, False, True, True, True])) is None
     assert decision_boundary(np.arange(8.0), np.arange(8) >= 4) == 3.5
-
-
-def test_texts_that_differ_in_capitals_alone_are_looked_at_once() -> None:
-    assert sample_rows(["b", "a", "A ", "c", "b"]).tolist() == [0, 1, 3]
-    assert len(sample_rows([str(number) for number in range(100)], 30)) == 30
 
 
 def test_one_text_on_which_all_is_contested_leaves_room_for_others() -> None:

@@ -87,7 +87,7 @@ def test_some_rows_many_rows_and_many_queries_are_answered_exactly(vectors: np.n
     assert index.search_many(drawn(3, 4), 10) == alone.search_many(drawn(3, 4), 10)
 
 
-def test_the_nearest_of_vectors_closer_than_single_precision_are_those_of_double() -> None:
+def test_indexes_of_close_vectors_are_exact_and_of_noise_not_believed() -> None:
     for seed in range(30):
         random = np.random.default_rng(seed)
         middle = unit(random.normal(size=(1, 64)).astype(np.float32))
@@ -96,9 +96,6 @@ def test_the_nearest_of_vectors_closer_than_single_precision_are_those_of_double
         lengths = np.linalg.norm(close.astype(np.float64), axis=1)
         products = close.astype(np.float64) @ query[0].astype(np.float64) / lengths
         assert [hit.row for hit in ExactSearch(close).search(query, 5)[0]] == np.argsort(-products, kind="stable")[:5].tolist()
-
-
-def test_where_nothing_is_near_no_index_is_believed() -> None:
     noise = unit(np.random.default_rng(0).normal(size=(4000, 96)).astype(np.float32))
     found = measure_recall(IVFIndex.build(noise), ExactSearch(noise), sample=200)
     assert found.reaches == () and SemanticIndex(noise, found).find(noise[0], 10).recall is None
@@ -221,7 +218,9 @@ def test_searching_goes_on_in_threads_while_the_index_comes(vectors: np.ndarray,
     assert not failed and index.find(queries[0], 10).recall is not None and True in told
 
 
-def test_work_in_the_background_is_done_once_ends_when_asked_and_survives_an_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_work_in_the_background_is_done_once_ends_when_asked_and_survives_an_error(
+    caplog: pytest.LogCaptureFixture, vectors: np.ndarray
+) -> None:
     background, calls, begun = BackgroundJobs(), [], threading.Event()
 
     def endless() -> None:
@@ -238,9 +237,6 @@ def test_work_in_the_background_is_done_once_ends_when_asked_and_survives_an_err
     background.close()
     assert calls == [1.0] and "could not be built" in caplog.text
     assert background._thread is not None and not background._thread.is_alive()
-
-
-def test_a_build_ends_at_once_when_asked(vectors: np.ndarray) -> None:
     with pytest.raises(StoppedError), stoppable(lambda: True):
         IVFIndex.build(vectors)
 

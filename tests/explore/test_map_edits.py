@@ -53,12 +53,9 @@ def test_each_step_makes_a_new_whole_and_undo_leads_back() -> None:
         back.undo()
 
 
-def test_labels_tell_their_rows_that_are_left() -> None:
+def test_labels_tell_the_rows_that_are_left_and_clusters_are_split() -> None:
     edits = begun().then(LabelEdit((4, 0, 2), "  a   name ")).then(LabelEdit((5,), "b")).then(RemoveEdit((0,)))
     assert [(label, rows.tolist()) for label, rows in edits.now.labelled()] == [("a name", [2, 4]), ("b", [5])]
-
-
-def test_a_cluster_is_split_into_parts_with_names_of_their_own() -> None:
     edits = begun().then(SplitEdit(0, ((0, 2), (1,)), ("bread", "cards")))
     assert edits.now.clusters() == [(0, "bread (2)", 2), (1, "bread", 2), (2, "cards", 1), (-1, "outliers", 1)]
     assert edits.now.ids.tolist() == [0, 2, 0, 1, 1, -1]

@@ -93,12 +93,9 @@ def test_one_text_that_moved_far_does_not_hide_the_others() -> None:
     assert all(len(found) == 10 for found in narrow)
 
 
-def test_of_spaces_that_agree_no_pair_changed() -> None:
+def test_no_pair_changed_where_spaces_agree_and_work_ends_when_asked() -> None:
     vectors = np.random.default_rng(3).normal(size=(20, 6)).astype(np.float32)
     assert most_changed_pairs(vectors, vectors * 3) == ([], [])
-
-
-def test_work_that_is_cancelled_ends() -> None:
     vectors = np.random.default_rng(3).normal(size=(20, 6)).astype(np.float32)
     for work in (compare_neighbors, most_changed_pairs):
         with pytest.raises(StoppedError), stoppable(lambda: True):

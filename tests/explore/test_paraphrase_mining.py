@@ -51,11 +51,13 @@ def test_equal_vectors_tie_and_are_ordered_by_row(top: int, small_blocks: None) 
     check(vectors[rng.integers(0, 20, 80)], top)
 
 
-def test_pairs_closer_than_single_precision_can_tell_are_told_apart() -> None:
+def test_close_vectors_and_large_ones_equal_brute_force(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
     rng = np.random.default_rng(2)
     base = rng.normal(size=(1, 64))
     vectors = (base + 1e-4 * rng.normal(size=(60, 64))).astype(np.float32)
     check(vectors, 25)
+    monkeypatch.setattr(paraphrase_mining, "_WHOLE", 0)
+    check(clustered(100, 20, 6), 30)
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3).filter(any), min_size=2, max_size=14), st.integers(1, 30))
@@ -70,7 +72,7 @@ def test_a_corpus_of_copies_ends_early_and_in_order(small_blocks: None) -> None:
     assert told[-1] == (44_850, 44_850) and len(told) < 5
 
 
-def test_too_few_rows_give_no_pairs_and_bad_numbers_are_refused() -> None:
+def test_too_few_rows_zeros_and_bad_numbers() -> None:
     assert most_similar_pairs(np.ones((1, 3), np.float32), 3) == []
     assert most_similar_pairs(np.ones((0, 3), np.float32), 3) == []
     for top in (0, 100_001):
@@ -78,9 +80,6 @@ def test_too_few_rows_give_no_pairs_and_bad_numbers_are_refused() -> None:
             most_similar_pairs(np.ones((3, 3), np.float32), top)
     with pytest.raises(StoppedError), stoppable(lambda: True):
         most_similar_pairs(np.ones((3, 3), np.float32), 1)
-
-
-def test_a_zero_vector_is_like_nothing() -> None:
     vectors = np.eye(3, dtype=np.float32)
     vectors[2] = 0
     assert [pair.score for pair in most_similar_pairs(vectors, 3)] == [0, 0, 0]
@@ -139,11 +138,6 @@ def test_pairs_of_rows_with_other_rows_equal_brute_force_by_eight_bits(small_blo
     for eight in (True, False):
         found = paraphrase_mining.top_pairs(rows, others, exact, 30, margin=1e-2, highest=1e9, use_int8=eight)
         assert [(pair.a, pair.b) for pair in found] == list(zip(left[order].tolist(), right[order].tolist(), strict=True))
-
-
-def test_large_vectors_are_normalised_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch, small_blocks: None) -> None:
-    monkeypatch.setattr(paraphrase_mining, "_WHOLE", 0)
-    check(clustered(100, 20, 6), 30)
 
 
 def test_progress_counts_pairs_and_work_ends_between_tiles(small_blocks: None) -> None:

@@ -54,9 +54,6 @@ def test_neighbours_equal_sklearn_and_begin_with_the_row_itself() -> None:
     expected, order = NearestNeighbors(n_neighbors=7).fit(points).kneighbors(points)
     assert np.array_equal(rows, order)
     assert np.allclose(distances, expected, atol=2e-3)
-
-
-def test_each_row_is_its_own_first_neighbour_among_copies() -> None:
     points = np.repeat(np.random.default_rng(2).normal(size=(3, 4)).astype(np.float32), 20, axis=0)
     rows, distances = nearest_neighbors(points, 5)
     assert np.array_equal(rows[:, 0], np.arange(60))
@@ -151,14 +148,11 @@ def test_a_map_leaves_the_threads_of_torch_as_they_are(tmp_path: Path) -> None:
     assert done.stdout.split() == ["1"]
 
 
-def test_the_compiled_loops_are_kept_on_disk() -> None:
+def test_compiled_loops_are_kept_on_disk_and_damaged_ones_compiled_anew(tmp_path: Path) -> None:
     umap.warm_up(Path())
     for function in (umap_kernels.run_epoch, umap_kernels.smooth_distances):
         assert sum((function.stats.cache_hits | function.stats.cache_misses).values()) >= 1
         assert list(Path(function.stats.cache_path).glob(f"*{function.py_func.__name__}*.nbc"))
-
-
-def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path) -> None:
     umap._ignore_cache_errors()
     kept = IndexDataCacheFile(str(tmp_path), "name", "stamp")
     kept.save("key", b"code")
@@ -183,7 +177,9 @@ def test_compiled_code_is_kept_in_the_cache_where_it_cannot_lie_beside_umap(
     assert expected == numba.config.CACHE_DIR
 
 
-def test_a_map_is_made_once_for_each_setting(blobs, workspace: Workspace, no_descent: list[int]) -> None:
+def test_a_map_is_made_once_for_each_setting_and_drawn_again_where_it_is_damaged(
+    blobs, workspace: Workspace, no_descent: list[int]
+) -> None:
     vectors = blobs[0]
     first = project(vectors, ProjectionParams(), BASE, workspace)
     again = project(vectors, ProjectionParams(), BASE, workspace)
@@ -194,9 +190,6 @@ def test_a_map_is_made_once_for_each_setting(blobs, workspace: Workspace, no_des
     assert len(no_descent) == 4
     with pytest.raises(ValueError, match="read-only"):
         again.xy[0] = 0
-
-
-def test_a_damaged_map_is_drawn_again(blobs, workspace: Workspace, no_descent: list[int]) -> None:
     made = project(blobs[0], ProjectionParams(), BASE, workspace)
     path = workspace.projection(made.key)
     path.write_bytes(path.read_bytes()[:-8])

@@ -40,15 +40,6 @@ def test_equal_vectors_come_in_the_order_of_their_rows_and_no_cosine_passes_one(
     assert [hit.row for hit in hits] == list(range(6)) and all(hit.score <= 1 for hit in hits)
 
 
-def test_an_empty_index_finds_nothing_and_k_must_be_positive() -> None:
-    index = SemanticIndex(np.empty((0, 4), np.float32))
-    assert index.search(np.ones(4, np.float32), 3) == []
-    assert SemanticIndex(np.ones((3, 4), np.float32)).search(np.ones(4, np.float32), 3, np.empty(0, np.int64)) == []
-    for bad in (0, -1):
-        with pytest.raises(StudioError, match="k is"):
-            index.search(np.ones(4, np.float32), bad)
-
-
 def test_fusion_adds_reciprocal_ranks_and_breaks_ties_by_row() -> None:
     left = [Hit(4, 0.9), Hit(1, 0.8), Hit(7, 0.1)]
     right = [Hit(1, 12.0), Hit(9, 3.0), Hit(4, 2.0)]
@@ -186,6 +177,12 @@ def test_words_that_no_text_has_find_nothing() -> None:
     assert LexicalIndex([]).search("a") == []
     with pytest.raises(StudioError, match="k is"):
         LexicalIndex(["a"]).search("a", 0)
+    index = SemanticIndex(np.empty((0, 4), np.float32))
+    assert index.search(np.ones(4, np.float32), 3) == []
+    assert SemanticIndex(np.ones((3, 4), np.float32)).search(np.ones(4, np.float32), 3, np.empty(0, np.int64)) == []
+    for bad in (0, -1):
+        with pytest.raises(StudioError, match="k is"):
+            index.search(np.ones(4, np.float32), bad)
 
 
 def many_texts(count: int, seed: int = 0) -> list[str]:

@@ -26,7 +26,7 @@ def flip(path: Path, place: int) -> None:
     path.write_bytes(data)
 
 
-def test_a_second_call_and_a_second_store_encode_nothing(workspace: Workspace, encoder) -> None:
+def test_vectors_are_encoded_once_for_each_text_and_model(workspace: Workspace, encoder) -> None:
     first = VectorStore(workspace).get(TEXTS, DIGEST, encoder)
     again = VectorStore(workspace).get(TEXTS, DIGEST, encoder)
     assert encoder.calls == 1
@@ -34,9 +34,6 @@ def test_a_second_call_and_a_second_store_encode_nothing(workspace: Workspace, e
     assert isinstance(again, np.memmap) and again.dtype == np.float32
     with pytest.raises(ValueError, match="read-only"):
         again[0, 0] = 1
-
-
-def test_another_text_or_another_model_is_encoded_anew(workspace: Workspace, encoder) -> None:
     store = VectorStore(workspace)
     store.get(TEXTS, DIGEST, encoder)
     store.get(["a whale"], digest_texts(["a whale"]), encoder)
@@ -128,7 +125,13 @@ def test_a_byte_that_was_changed_is_encoded_again_and_not_served(workspace: Work
     assert encoder.calls == 4
 
 
-def test_a_disk_that_takes_nothing_costs_only_the_cache(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_and_files_that_vanish_cost_only_the_cache(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    right = np.array(VectorStore(workspace).get(TEXTS, DIGEST, encoder))
+    monkeypatch.setattr("sbert_studio.explore.vector_store.os.utime", gone)
+    np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, DIGEST, encoder), right)
     from sbert_studio.explore import vector_store
 
     def full(*_: object, **__: object) -> None:
@@ -139,15 +142,6 @@ def test_a_disk_that_takes_nothing_costs_only_the_cache(workspace: Workspace, en
     found = VectorStore(workspace).get(TEXTS, DIGEST, encoder)
     np.testing.assert_array_equal(found, encoder.encode(TEXTS))
     assert not found.flags.writeable
-
-
-def test_a_file_that_another_program_removes_meanwhile_is_no_error(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(*_: object, **__: object) -> None:
-        raise FileNotFoundError
-
-    right = np.array(VectorStore(workspace).get(TEXTS, DIGEST, encoder))
-    monkeypatch.setattr("sbert_studio.explore.vector_store.os.utime", gone)
-    np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, DIGEST, encoder), right)
 
 
 def test_ten_new_rows_encode_ten_rows_wherever_they_stand(workspace: Workspace, encoder) -> None:

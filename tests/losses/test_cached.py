@@ -77,15 +77,13 @@ def test_only_one_chunk_has_a_graph_at_any_time() -> None:
     assert max(with_graph) == 0, "an earlier chunk's graph was still there"
 
 
-def test_under_autocast_the_weights_still_get_gradients() -> None:
+def test_under_autocast_weights_get_gradients_and_ignored_columns_none() -> None:
     data, model = batch("positive_pairs", dtype=torch.float32), encoder(0.0, torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         cached_backward(make("in_batch"), chunks_of(data.columns, 3), encode_with(model))
     assert all(gradient.abs().sum() > 0 for gradient in gradients(model))
     assert len(gradients(model)) == 4
 
-
-def test_a_column_that_the_loss_ignores_gets_no_gradient() -> None:
     class First(Loss):
         title = "First"
         summary = "Looks at the first column only."
@@ -131,15 +129,12 @@ def test_it_needs_what_the_wrapped_objective_needs(name: str, kind: str) -> None
     assert kind in wrapped.kinds
 
 
-def test_softmax_gets_a_head_for_each_width() -> None:
+def test_softmax_gets_a_head_for_each_width_and_zeros_a_finite_gradient() -> None:
     wrapped = build_loss("softmax", {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4, DIM))
     assert sorted(tuple(parameter.shape) for parameter in wrapped.parameters() if parameter.ndim == 2) == [(3, 12), (3, 30)]
     data = batch("labelled_pairs", dtype=torch.float32)
     wrapped(data.columns, data.targets).backward()
     assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in wrapped.parameters())
-
-
-def test_shortened_zeros_have_a_finite_gradient() -> None:
     embeddings = torch.zeros(3, DIM, requires_grad=True)
     truncate(embeddings, 4).sum().backward()
     assert torch.isfinite(embeddings.grad).all()  # type: ignore[arg-type]

@@ -74,7 +74,7 @@ def test_value_and_gradient_equal_the_equation(case: str) -> None:
         assert torch.allclose(mine.grad, other.grad, atol=1e-9, rtol=0)  # type: ignore[arg-type]
 
 
-def test_angle_masks_equal_texts_as_false_negatives() -> None:
+def test_angle_in_batch_masks_equal_texts_and_is_zero_without_a_positive() -> None:
     data = batch("labelled_pairs", 4)
     # Row 0 is positive; row 1 pairs the same anchor with another positive, row 2 with a negative; row 3 repeats row 0's partner.
     ids = [torch.tensor([0, 0, 0, 3]), torch.tensor([10, 11, 12, 10])]
@@ -87,9 +87,6 @@ def test_angle_masks_equal_texts_as_false_negatives() -> None:
         return -(scores[anchor] / sum(scores.values())).log()
 
     assert value.item() == pytest.approx((term(0, (0, 2)) + term(1, (1, 2, 3))).item() / 2, abs=1e-9)
-
-
-def test_angle_with_in_batch_negatives_without_a_positive_is_zero() -> None:
     loss = make("angle", labels=2, in_batch_weight=1.0)
     assert loss.in_batch and not make("angle").in_batch
     leaves = BINARY_PAIRS.leaves()
@@ -147,15 +144,12 @@ def test_without_two_different_targets_the_loss_is_zero_with_a_gradient_of_zero(
     assert torch.equal(scores.grad, torch.zeros(len(targets)))  # type: ignore[arg-type]
 
 
-def test_scores_far_beyond_the_range_of_exp_do_not_overflow() -> None:
+def test_scores_far_beyond_exp_do_not_overflow_and_large_batches_save_no_square() -> None:
     scores = torch.tensor([2000.0, -2000.0, 0.0]).requires_grad_()
     loss = ranking_loss(scores, torch.tensor([0, 1, 2]))
     loss.backward()
     assert loss.item() == pytest.approx(4000)
     assert torch.allclose(scores.grad, torch.tensor([1.0, -1.0, 0.0]))  # type: ignore[arg-type]
-
-
-def test_a_batch_of_a_hundred_thousand_pairs_saves_no_square_matrix() -> None:
     rows, saved = 100_000, []
     scores = torch.randn(rows, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor.numel()) or tensor, lambda tensor: tensor):
@@ -165,7 +159,7 @@ def test_a_batch_of_a_hundred_thousand_pairs_saves_no_square_matrix() -> None:
     assert torch.isfinite(scores.grad).all()  # type: ignore[arg-type]
 
 
-def test_equal_texts_are_masked_and_nothing_else() -> None:
+def test_equal_texts_and_known_positives_are_masked_and_nothing_else() -> None:
     #          row        0  1  2  3
     anchors = torch.tensor([1, 2, 1, 9])
     positives = torch.tensor([5, 6, 7, 5])
@@ -180,6 +174,11 @@ def test_equal_texts_are_masked_and_nothing_else() -> None:
         dtype=torch.bool,
     )
     assert torch.equal(false_negative_mask([anchors, positives, negatives]), expected)
+    relation = KnownPositives.from_rows(np.array([[1, 2, 1], [5, 6, 6]]))
+    anchors, positives = torch.tensor([1, 2]), torch.tensor([5, 6])
+    assert false_negative_mask([anchors, positives], relation).tolist() == [[False, True], [False, False]]
+    assert false_negative_mask([positives, anchors], relation).tolist() == [[False, False], [True, False]]
+    assert not false_negative_mask([anchors, positives]).any()
 
 
 def test_the_exchanged_direction_masks_by_its_own_roles() -> None:
@@ -206,15 +205,6 @@ def test_a_batch_of_one_text_alone_costs_nothing(name: str) -> None:
     loss.backward()
     assert loss.item() == 0
     assert all(torch.equal(leaf.grad, torch.zeros_like(leaf)) for leaf in leaves)
-
-
-def test_a_known_positive_from_elsewhere_is_masked_and_nothing_else() -> None:
-    """Rows (1, 5) and (2, 6) are the batch; (1, 6) is a row of the file too. 6 is then no negative of 1, nor is 1 one of 6."""
-    relation = KnownPositives.from_rows(np.array([[1, 2, 1], [5, 6, 6]]))
-    anchors, positives = torch.tensor([1, 2]), torch.tensor([5, 6])
-    assert false_negative_mask([anchors, positives], relation).tolist() == [[False, True], [False, False]]
-    assert false_negative_mask([positives, anchors], relation).tolist() == [[False, False], [True, False]]
-    assert not false_negative_mask([anchors, positives]).any()
 
 
 @pytest.mark.parametrize("name", ["in_batch", "simcse_supervised"])

@@ -99,14 +99,11 @@ def test_known_positives_are_no_negatives_and_labels_that_part_texts_make_none()
     assert labelled(columns, BINARY, list(ids)).item() == pytest.approx(in_batch(columns, BINARY), abs=1e-9)
 
 
-def test_without_a_positive_pair_nothing_is_learned() -> None:
+def test_without_a_positive_pair_nothing_is_learned_and_names_are_those_of_vectors() -> None:
     given = [rows_of(seed).requires_grad_() for seed in (1, 2)]
     loss = build_poly_encoder_loss("in_batch", {}, dim=20, codes=CODES, labels=2)(given, torch.zeros(ROWS, dtype=torch.int64))
     loss.backward()
     assert loss.item() == 0 and given[0].grad is not None and not given[0].grad.any()
-
-
-def test_they_are_called_as_the_objectives_of_vectors_with_the_same_settings() -> None:
     assert losses_of("poly") is POLY_ENCODER_LOSSES
     for name in POLY_ENCODER_LOSSES:
         assert POLY_ENCODER_LOSSES[name].Params is LOSSES[name].Params and LOSSES[name].name == name

@@ -101,7 +101,7 @@ def test_a_stop_is_heard_between_lanes() -> None:
     assert 2 < len(told) < 8
 
 
-def test_an_error_in_a_lane_reaches_the_caller_and_items_are_drawn_as_they_are_needed() -> None:
+def test_an_error_in_a_lane_reaches_the_caller_and_few_batches_keep_to_one_lane() -> None:
     drawn: list[int] = []
 
     def items() -> Iterator[int]:
@@ -118,8 +118,5 @@ def test_an_error_in_a_lane_reaches_the_caller_and_items_are_drawn_as_they_are_n
     with pytest.raises(RuntimeError):
         next(found)
     assert len(drawn) < 12
-
-
-def test_few_batches_and_other_devices_keep_to_one_lane() -> None:
     assert worker_count(torch.device("cpu"), 1) == 1
     assert worker_count(torch.device("cuda"), 10_000) == 1

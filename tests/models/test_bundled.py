@@ -43,10 +43,15 @@ def vectors(bundled_folder: Path) -> np.ndarray:
     return np.asarray(model.encode(TEXTS, show_progress_bar=False))
 
 
-def test_the_bundled_model_gives_the_peers_vectors(catalog: Catalog, vectors: np.ndarray) -> None:
+def test_the_bundled_model_gives_the_peers_vectors_and_describes_itself(catalog: Catalog, vectors: np.ndarray) -> None:
     ours = catalog.load("all-MiniLM-L6-v2").encode(TEXTS)
     np.testing.assert_allclose(ours, vectors, atol=1e-5)
     assert (ours * vectors).sum(axis=1).min() > 0.99999
+    said = catalog.load("all-MiniLM-L6-v2").describe()
+    assert (said["name"], said["kind"], said["backbone"], said["dim"]) == ("all-MiniLM-L6-v2", "transformer", "bert", 384)
+    assert (said["parameters"], said["max_length"], said["pooling"], said["projection"]) == (22_713_216, 256, "mean", None)
+    assert (said["normalizes"], said["precision"], said["note"]) == (True, "float32", "")
+    assert said["base"] == "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @pytest.mark.parametrize(("precision", "least"), [("bfloat16", 0.999), ("int8", 0.9)])
@@ -62,11 +67,3 @@ def test_the_bundled_model_saved_again_gives_the_peers_vectors(catalog: Catalog,
     catalog.load_trainable("all-MiniLM-L6-v2").save(tmp_path / "model")
     again = SentenceTransformer(str(tmp_path / "model"), device="cpu")
     np.testing.assert_allclose(np.asarray(again.encode(TEXTS, show_progress_bar=False)), vectors, atol=1e-5)
-
-
-def test_the_bundled_model_describes_itself(catalog: Catalog) -> None:
-    said = catalog.load("all-MiniLM-L6-v2").describe()
-    assert (said["name"], said["kind"], said["backbone"], said["dim"]) == ("all-MiniLM-L6-v2", "transformer", "bert", 384)
-    assert (said["parameters"], said["max_length"], said["pooling"], said["projection"]) == (22_713_216, 256, "mean", None)
-    assert (said["normalizes"], said["precision"], said["note"]) == (True, "float32", "")
-    assert said["base"] == "sentence-transformers/all-MiniLM-L6-v2"

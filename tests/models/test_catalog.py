@@ -47,7 +47,9 @@ def altered(tmp_path: Path, bundled_folder: Path, monkeypatch: pytest.MonkeyPatc
     return copy
 
 
-def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -> None:
+def test_sorts_of_names_are_told_apart_and_what_is_missing_is_named(
+    catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(folder, catalog.workspace.run(RUN) / "model")
     assert catalog.resolve("all-MiniLM-L6-v2").kind == "bundled"
     assert catalog.resolve("sentence-transformers/all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
@@ -55,6 +57,12 @@ def test_the_four_sorts_of_name_are_told_apart(catalog: Catalog, folder: Path) -
     assert catalog.resolve(str(folder)).kind == "folder"
     assert catalog.resolve("owner/model").kind == "hub"
     assert catalog.bundled() == ["all-MiniLM-L6-v2", "multilingual-e5-small"]
+    with pytest.raises(StudioError, match=RUN):
+        catalog.resolve(RUN)
+    assert not (catalog.workspace.runs / RUN).exists()
+    monkeypatch.setitem(BUNDLED, "absent", Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
+    with pytest.raises(StudioError, match="not installed"):
+        catalog.resolve("absent")
 
 
 def test_altered_weights_are_refused_each_time(catalog: Catalog, altered: Path) -> None:
@@ -71,12 +79,6 @@ def test_right_weights_are_hashed_once_a_process(catalog: Catalog, monkeypatch: 
     catalog.load_trainable("all-MiniLM-L6-v2")
     catalog.load_trainable("all-MiniLM-L6-v2")
     assert len(hashed) == 1
-
-
-def test_weights_that_are_not_installed_are_a_clear_error(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BUNDLED, "absent", Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
-    with pytest.raises(StudioError, match="not installed"):
-        catalog.resolve("absent")
 
 
 def test_folders_can_be_refused(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,12 +98,6 @@ def test_odd_names_never_lead_anywhere(catalog: Catalog, name: str, folders: boo
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
     with pytest.raises(StudioError):
         catalog.load(name, allow_folders=folders)
-
-
-def test_a_run_without_a_model_says_so_and_makes_no_folder(catalog: Catalog) -> None:
-    with pytest.raises(StudioError, match=RUN):
-        catalog.resolve(RUN)
-    assert not (catalog.workspace.runs / RUN).exists()
 
 
 def test_a_resident_encoder_is_loaded_once_by_many_threads(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +175,7 @@ def front_matter(card: str) -> dict[str, Any]:
     return loaded
 
 
-def test_the_front_matter_says_what_the_hub_reads() -> None:
+def test_the_front_matter_says_what_the_hub_reads_and_is_read_back(tmp_path: Path) -> None:
     from huggingface_hub import ModelCard
 
     card = model_card(tiny_encoder(), FACTS)
@@ -193,6 +189,18 @@ def test_the_front_matter_says_what_the_hub_reads() -> None:
         ("dev.csv", "pearson_cosine", 0.9),
     ]
     assert "| test.csv | 1379 | spearman\\_cosine | 0.820 | 0.852 |" in card
+    from huggingface_hub import ModelCard
+
+    facts = replace(FACTS, caveats=("12 held-out rows share a text with rows that are learned from",))
+    card = model_card(tiny_encoder(), facts)
+    assert "- 12 held-out rows share a text" in card and f"SBERT Studio {__version__}" in card
+    ModelCard(card).save(tmp_path / "README.md")
+    again = ModelCard.load(tmp_path / "README.md")
+    results = again.data.eval_results
+    assert results is not None and len({one.dataset_type for one in results}) == len(FACTS.scores)
+    assert (again.data.license, again.data.language) == ("apache-2.0", ["en", "zh"])
+    assert "sbert-studio" in (again.data.tags or [])
+    assert (read_license(tmp_path), read_languages(tmp_path)) == ("apache-2.0", ("en", "zh"))
 
 
 def test_hostile_names_stay_text() -> None:
@@ -220,18 +228,3 @@ def test_hostile_names_stay_text() -> None:
 def test_what_will_not_be_served_is_said(config: EncoderConfig, warned: int) -> None:
     _, _, warnings = model_card(tiny_encoder("bert", config)).partition("## Serving limitations")
     assert warnings.count("\n- ") == warned
-
-
-def test_a_card_keeps_its_meaning_on_the_hub_and_says_what_to_know(tmp_path: Path) -> None:
-    from huggingface_hub import ModelCard
-
-    facts = replace(FACTS, caveats=("12 held-out rows share a text with rows that are learned from",))
-    card = model_card(tiny_encoder(), facts)
-    assert "- 12 held-out rows share a text" in card and f"SBERT Studio {__version__}" in card
-    ModelCard(card).save(tmp_path / "README.md")
-    again = ModelCard.load(tmp_path / "README.md")
-    results = again.data.eval_results
-    assert results is not None and len({one.dataset_type for one in results}) == len(FACTS.scores)
-    assert (again.data.license, again.data.language) == ("apache-2.0", ["en", "zh"])
-    assert "sbert-studio" in (again.data.tags or [])
-    assert (read_license(tmp_path), read_languages(tmp_path)) == ("apache-2.0", ("en", "zh"))

@@ -126,13 +126,10 @@ def test_what_is_wrong_is_told_in_the_same_words(spoil: Callable[[Weights], Weig
     assert words[0] == words[1]
 
 
-def test_a_lean_model_can_be_written(bert: Path, tmp_path: Path) -> None:
+def test_a_lean_model_can_be_written_and_its_weights_mapped_anew(bert: Path, tmp_path: Path) -> None:
     load_folder(bert, "one", "cpu", True).save(tmp_path / "again")
     again, _, _ = vectors_of(tmp_path / "again", "float32", frozen=False)
     np.testing.assert_array_equal(again, vectors_of(bert, "float32", frozen=False)[0])
-
-
-def test_weights_that_are_mapped_anew_are_the_same_and_a_file_that_was_changed_is_not_taken(bert: Path) -> None:
     encoder = load_folder(bert, "one", "cpu", True)
     first = encoder.backbone.embeddings.word_embeddings.weight
     before, place = first.clone(), first.data_ptr()

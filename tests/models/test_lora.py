@@ -83,7 +83,7 @@ def test_the_saved_adapter_is_portable_and_opens_in_peft(tmp_path: Path) -> None
     np.testing.assert_allclose(other.eval().encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
-def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
+def test_wrong_settings_heads_and_second_adapters_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         LoraSettings(r=0)
     with pytest.raises(StudioError, match="nowhere"):
@@ -96,6 +96,19 @@ def test_wrong_settings_are_clear_errors(tmp_path: Path) -> None:
     encoder.save_adapter(tmp_path / "adapter", "owner/base")
     with pytest.raises(StudioError, match="does not fit"):
         load_adapter(tiny_encoder("llama"), tmp_path / "adapter")
+    with pytest.raises(StudioError, match="no head 'nowhere'"):
+        add_lora(classifier("bert"), LoraSettings(), ("nowhere",))
+    adapted = add_lora(classifier("bert"), LoraSettings(), ("classifier",))
+    with pytest.raises(StudioError, match="already"):
+        add_lora(adapted, LoraSettings())
+    with pytest.raises(StudioError, match="hub id"):
+        write_adapter(adapted, tmp_path, "/home/someone/model")
+    encoder = trained("bert")
+    encoder.save_adapter(tmp_path / "adapter", "owner/base")
+    encoder.save(tmp_path / "model")
+    (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
+    with pytest.raises(StudioError, match="both an adapter and a full model"):
+        load_folder(tmp_path / "model")
 
 
 def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_path: Path) -> None:
@@ -109,15 +122,6 @@ def test_an_adapters_folder_is_a_model_of_the_catalogue(catalog: Catalog, tmp_pa
     encoder.save_adapter(tmp_path / "adapter", "sentence-transformers/all-MiniLM-L6-v2")
     np.testing.assert_allclose(catalog.load(str(tmp_path / "adapter")).encode(texts), expected, atol=1e-5)
     assert catalog.load_trainable(str(tmp_path / "adapter")).base == "sentence-transformers/all-MiniLM-L6-v2"
-
-
-def test_an_adapter_beside_a_whole_model_is_refused(tmp_path: Path) -> None:
-    encoder = trained("bert")
-    encoder.save_adapter(tmp_path / "adapter", "owner/base")
-    encoder.save(tmp_path / "model")
-    (tmp_path / "model" / "adapter_config.json").write_bytes((tmp_path / "adapter" / "adapter_config.json").read_bytes())
-    with pytest.raises(StudioError, match="both an adapter and a full model"):
-        load_folder(tmp_path / "model")
 
 
 @pytest.mark.parametrize("harm", ["renamed", "fewer", "none", "whole numbers", "endless"])
@@ -208,13 +212,3 @@ def test_the_head_of_each_family_is_trained_in_full_and_is_no_target(kind: str) 
     learning = [name for name, weight in adapted.named_parameters() if weight.requires_grad]
     assert all("lora_" in name or any(f"{head}.modules_to_save" in name for head in heads) for name in learning)
     assert {head for head in heads if any(f"{head}.modules_to_save" in name for name in learning)} == set(heads)
-
-
-def test_wrong_heads_and_a_second_adapter_are_clear_errors(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="no head 'nowhere'"):
-        add_lora(classifier("bert"), LoraSettings(), ("nowhere",))
-    adapted = add_lora(classifier("bert"), LoraSettings(), ("classifier",))
-    with pytest.raises(StudioError, match="already"):
-        add_lora(adapted, LoraSettings())
-    with pytest.raises(StudioError, match="hub id"):
-        write_adapter(adapted, tmp_path, "/home/someone/model")

@@ -38,9 +38,24 @@ CASES: list[tuple[Module, int]] = [
 MASK = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
 
 
-def test_every_registered_module_is_tried_here() -> None:
+def test_every_registered_module_is_tried_here_and_damaged_files_are_named(tmp_path: Path) -> None:
     missing = set(MODULES) - {module.name for module, _ in CASES}
     assert not missing, f"add an example of {', '.join(missing)} to CASES"
+    for name in ("Pooling", "Dense"):
+        with pytest.raises(StudioError, match=r"config\.json"):
+            MODULES[name].read(tmp_path / name)
+    with pytest.raises(StudioError, match="there is no module 'CNN'"):
+        MODULES["CNN"]
+    with pytest.raises(StudioError, match="'median'"):
+        Pooling("median")
+
+    class ReadOnly(Module):
+        @classmethod
+        def read(cls, folder: Path) -> ReadOnly:
+            return cls()  # type: ignore[abstract]
+
+    with pytest.raises(TypeError, match="write"):
+        ReadOnly()  # type: ignore[abstract]
 
 
 @pytest.mark.parametrize(("module", "width"), CASES)
@@ -57,26 +72,6 @@ def test_a_module_is_read_as_it_was_written(module: Module, width: int, tmp_path
     assert torch.equal(read(*given), found)
     assert module.output_width(WIDTH) == width
     assert found.shape[-1] == width or (isinstance(module, WordWeights) and found.shape == given[0].shape)
-
-
-def test_damaged_files_are_named(tmp_path: Path) -> None:
-    for name in ("Pooling", "Dense"):
-        with pytest.raises(StudioError, match=r"config\.json"):
-            MODULES[name].read(tmp_path / name)
-    with pytest.raises(StudioError, match="there is no module 'CNN'"):
-        MODULES["CNN"]
-    with pytest.raises(StudioError, match="'median'"):
-        Pooling("median")
-
-
-def test_a_module_that_cannot_be_written_cannot_be_made() -> None:
-    class ReadOnly(Module):
-        @classmethod
-        def read(cls, folder: Path) -> ReadOnly:
-            return cls()  # type: ignore[abstract]
-
-    with pytest.raises(TypeError, match="write"):
-        ReadOnly()  # type: ignore[abstract]
 
 
 def naive(tokens: list[Tensor], mode: str, skipped: int = 0) -> Tensor:

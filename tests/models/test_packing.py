@@ -93,16 +93,13 @@ class _Peeks(nn.Module):
         return functional.linear(x, self.inner.weight) + self.inner(x)
 
 
-def test_a_network_that_reads_its_weights_otherwise_is_left_as_it_was() -> None:
+def test_a_network_that_reads_its_weights_otherwise_is_left_and_packed_weights_count() -> None:
     network = _Peeks().requires_grad_(False)
     x = torch.ones(2, 4)
     before = network(x)
     assert not pack_layers(network, lambda: network(x))
     assert type(network.inner) is nn.Linear
     assert torch.equal(network(x), before)
-
-
-def test_packed_weights_count_as_memory() -> None:
     encoder = tiny_encoder("bert").freeze(packed=True)
     weights = sum(layer.packed_bytes for layer in encoder.modules() if isinstance(layer, PackedLinear))
     assert packed_bytes(encoder) == weights > 0
@@ -128,7 +125,7 @@ def test_the_machine_is_measured_once_and_again_if_the_file_is_damaged_or_of_ano
     assert measure_machine(tmp_path).plain == {"float32": 7.0}
 
 
-def test_auto_says_what_it_chose_and_why() -> None:
+def test_auto_says_what_it_chose_and_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
     quick = MachineSpeed("one", {"float32": 100.0, "bfloat16": 400.0}, {"float32": 200.0, "bfloat16": 500.0})
     chosen, why = quick.auto_precision()
     assert chosen == "bfloat16" and "2.5 times as fast as float32" in why and "int8" in why
@@ -137,9 +134,6 @@ def test_auto_says_what_it_chose_and_why() -> None:
     assert slow.auto_precision()[0] == "float32"
     assert not slow.prefers_packed("float32")
     assert MachineSpeed("three", {"float32": 100.0}, {}).auto_precision() == ("float32", "this CPU does not support fast bfloat16")
-
-
-def test_the_catalogue_packs_where_that_is_quicker(tmp_path: Path) -> None:
     catalog = Catalog(Workspace(tmp_path), device="cpu")
     encoder = catalog.load("all-MiniLM-L6-v2")
     assert isinstance(encoder, SentenceEncoder)

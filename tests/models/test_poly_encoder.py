@@ -85,24 +85,25 @@ def test_scores_are_the_papers_equations(kind: str) -> None:
     assert np.ptp(scores) > 1e-3 and np.abs(scores).max() <= 1 + 1e-6
 
 
-def test_candidates_are_known_by_the_vectors_of_the_encoder_within() -> None:
+def test_candidates_are_known_by_the_vectors_of_the_encoder_within_which_the_peer_opens(tmp_path: Path) -> None:
     poly = poly_of()
     vectors = poly.candidate_encoder.encode(TEXTS)
     scores = poly.score_candidates(TEXTS[:5], vectors)
     expected = [[poly.predict([(query, text)])[0] for text in TEXTS] for query in TEXTS[:5]]
     np.testing.assert_allclose(scores, expected, atol=1e-5)
+    poly = poly_of()
+    poly.save(tmp_path / "poly")
+    peer = SentenceTransformer(str(tmp_path / "poly"), device="cpu", local_files_only=True)
+    np.testing.assert_allclose(peer.encode(TEXTS[:3]), poly.encoder.encode(TEXTS[:3]), atol=1e-5)
 
 
-def test_the_attention_of_codes_that_say_nothing_is_the_mean() -> None:
+def test_codes_that_say_nothing_give_the_mean_and_unknown_words_no_likeness() -> None:
     for poly in (PolyEncoder(tiny_encoder("bert"), 3), PolyEncoder(of_words(), 3)):
         with torch.no_grad():
             poly.codes.zero_()
         left, right = poly.encoder.encode([a for a, _ in PAIRS]), poly.encoder.encode([b for _, b in PAIRS])
         lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
         np.testing.assert_allclose(poly.predict(PAIRS), (left * right).sum(axis=1) / np.maximum(lengths, 1e-12), atol=1e-5)
-
-
-def test_a_text_without_a_known_word_has_no_likeness() -> None:
     matrix = np.random.default_rng(3).standard_normal((len(WORDS), 12)).astype(np.float32)
     table = WordEmbeddings.from_vectors(WordVectors(tuple(WORDS), matrix, None, "tiny"))
     poly = PolyEncoder(WordEncoder(WordNetwork(table), EncoderConfig("mean", False)), 3)
@@ -110,7 +111,7 @@ def test_a_text_without_a_known_word_has_no_likeness() -> None:
     assert scores[:2].tolist() == [0, 0] and scores[2] > 0.9
 
 
-def test_each_text_is_read_once_on_each_side_and_a_stop_is_heard() -> None:
+def test_each_text_is_read_once_without_dropout_and_a_stop_is_heard() -> None:
     poly = poly_of()
     read: list[int] = []
     poly.encoder.pooling.register_forward_pre_hook(lambda module, given: read.append(len(given[0])))
@@ -119,22 +120,12 @@ def test_each_text_is_read_once_on_each_side_and_a_stop_is_heard() -> None:
     assert poly.predict([]).shape == (0,)
     with pytest.raises(EncodingStoppedError):
         poly.predict(PAIRS, should_stop=lambda: True)
-
-
-def test_a_model_in_training_is_judged_without_dropout_and_goes_on_in_training() -> None:
     poly = poly_of().train()
     np.testing.assert_array_equal(poly.predict(PAIRS), poly.predict(PAIRS))
     assert poly.training and poly.encoder.training
 
 
-def test_sentence_transformers_opens_the_encoder_within(tmp_path: Path) -> None:
-    poly = poly_of()
-    poly.save(tmp_path / "poly")
-    peer = SentenceTransformer(str(tmp_path / "poly"), device="cpu", local_files_only=True)
-    np.testing.assert_allclose(peer.encode(TEXTS[:3]), poly.encoder.encode(TEXTS[:3]), atol=1e-5)
-
-
-def test_codes_are_drawn_from_their_seed_and_kept_where_as_many_are_asked_for(tmp_path: Path) -> None:
+def test_codes_are_drawn_from_their_seed_and_need_one_way_of_pooling(tmp_path: Path) -> None:
     poly_of(codes=4).save(tmp_path / "poly")
     same, fewer = (
         create_poly_encoder(load_poly_encoder(tmp_path / "poly").encoder, tmp_path / "poly", codes=codes, seed=1) for codes in (4, 3)
@@ -142,9 +133,6 @@ def test_codes_are_drawn_from_their_seed_and_kept_where_as_many_are_asked_for(tm
     assert torch.equal(same.codes, poly_of(codes=4).codes) and len(fewer.codes) == 3
     one, two, other = (PolyEncoder(tiny_encoder("bert"), 3, seed=seed).codes for seed in (1, 1, 2))
     assert torch.equal(one, two) and not torch.equal(one, other)
-
-
-def test_an_encoder_that_pools_in_several_ways_is_refused() -> None:
     encoder = tiny_encoder("bert")
     poly = PolyEncoder(encoder)
     with pytest.raises(StudioError, match="cls\\+mean pooling"):

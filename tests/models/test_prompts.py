@@ -97,12 +97,18 @@ def test_vectors_are_cut_where_the_model_says_so_and_stay_so_when_it_is_saved(cu
     np.testing.assert_allclose(peer(tmp_path / "back").encode(TEXTS), found, atol=1e-5)
 
 
-def test_another_measure_is_kept_and_told(tmp_path: Path) -> None:
+def test_another_measure_and_a_prompt_of_null_are_kept_and_told(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, similarity_fn_name="euclidean")
     ours = Catalog(Workspace(tmp_path / "home"), device="cpu").load(str(folder))
     assert "Uses the Euclidean distance in search" in ours.describe()["note"]
     load_folder(folder).save(tmp_path / "back")
     assert peer(tmp_path / "back").similarity_fn_name == "euclidean"
+    folder = write_static(tmp_path / "words")
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "", "document": ""}}))
+    assert not load_folder(folder).note
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "ask: "}, "similarity_fn_name": "dot"}))
+    note = load_folder(folder).note
+    assert "Its prompts are not used" in note and "Uses the dot product" in note
 
 
 @pytest.mark.parametrize("said", [{"truncate_dim": "eight"}, {"truncate_dim": 0}, {"similarity_fn_name": "angle"}])
@@ -133,22 +139,10 @@ def test_prompts_that_cannot_be_obeyed_are_refused_by_name(said: dict[str, Any],
     assert read_model_info(folder).damaged == caught.value.message
 
 
-def test_a_prompt_of_null_is_none(tmp_path: Path) -> None:
+def test_a_prompt_of_null_is_none_and_a_cut_longer_than_the_vectors_is_noted(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, prompts={"query": None, "document": "my card "})
     ours = load_folder(folder)
     np.testing.assert_array_equal(ours.for_role("query").encode(TEXTS), ours.encode(TEXTS))
     assert read_model_info(folder).prompts == {"document": "my card "}
-
-
-def test_a_cut_longer_than_the_vectors_is_noted(tmp_path: Path) -> None:
     assert "truncate_dim of 1,000,000,000 has no effect: its vectors have 32" in load_folder(folder_with(tmp_path, truncate_dim=10**9)).note
     assert not load_folder(folder_with(tmp_path / "cut", truncate_dim=32)).note
-
-
-def test_prompts_of_a_table_of_words_are_told_not_to_be_used(tmp_path: Path) -> None:
-    folder = write_static(tmp_path / "words")
-    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "", "document": ""}}))
-    assert not load_folder(folder).note
-    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "ask: "}, "similarity_fn_name": "dot"}))
-    note = load_folder(folder).note
-    assert "Its prompts are not used" in note and "Uses the dot product" in note

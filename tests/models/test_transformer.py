@@ -48,7 +48,7 @@ def test_padding_on_either_side_gives_the_same_vectors(kind: str) -> None:
         torch.testing.assert_close(encoder(left), encoder(right), rtol=0, atol=5e-6)
 
 
-def test_each_distinct_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_distinct_text_is_encoded_once_and_training_mode_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = tiny_encoder()
     seen: list[int] = []
     encoder.register_forward_pre_hook(lambda module, args: seen.append(len(args[0]["input_ids"])))
@@ -58,13 +58,15 @@ def test_each_distinct_text_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert (vectors[0] == vectors[2]).all() and (vectors[0] == vectors[3]).all() and (vectors[1] == vectors[4]).all()
     np.testing.assert_allclose(vectors, one_by_one(encoder, texts), atol=2e-6)
     assert encoder.encode([]).shape == (0, 32)
-
-
-def test_progress_ends_at_the_number_of_texts_and_never_falls() -> None:
     told: list[tuple[int, int]] = []
     tiny_encoder().encode(TEXTS, progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (len(TEXTS), len(TEXTS))
     assert [done for done, _ in told] == sorted({done for done, _ in told})
+    encoder = tiny_encoder()
+    evaluated = encoder.encode(TEXTS)
+    encoder.train()
+    np.testing.assert_array_equal(encoder.encode(TEXTS), evaluated)
+    assert encoder.training and encoder.backbone.training
 
 
 def test_a_stop_is_heard_between_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,34 +77,17 @@ def test_a_stop_is_heard_between_batches(monkeypatch: pytest.MonkeyPatch) -> Non
         encoder.encode(TEXTS, should_stop=lambda: next(calls))
 
 
-def test_encode_leaves_the_training_mode_as_it_was() -> None:
-    encoder = tiny_encoder()
-    evaluated = encoder.encode(TEXTS)
-    encoder.train()
-    np.testing.assert_array_equal(encoder.encode(TEXTS), evaluated)
-    assert encoder.training and encoder.backbone.training
-
-
-def test_a_giant_text_is_cut_to_the_same_tokens_as_if_read_whole() -> None:
+def test_texts_are_cut_at_the_limit_and_counted_whole() -> None:
     encoder = tiny_encoder()
     encoder.set_max_length(16)
     texts = ["the cat sat " * 50_000, " " * 100_000 + "hello world", "x" * 200_000, "red"]
     assert encoder.tokenize(texts) == encoder.tokenizer(texts, truncation=True, max_length=16)["input_ids"]
-
-
-def test_counts_are_of_the_whole_text() -> None:
     encoder = tiny_encoder()
     encoder.set_max_length(8)
     assert encoder.tokens.count_tokens(["the " * 60, "red", ""]) == [62, 3, 2]
     assert [len(row) for row in encoder.tokenize(["the " * 60, "red", ""])] == [8, 3, 2]
-
-
-def test_a_lone_surrogate_is_read_as_a_question_mark() -> None:
     encoder = tiny_encoder()
     assert encoder.tokenize(["the \ud800 cat"]) == encoder.tokenize(["the ? cat"])
-
-
-def test_the_limit_never_exceeds_the_backbones_positions() -> None:
     assert tiny_encoder("bert", EncoderConfig(max_length=10_000)).max_length == 64
     assert tiny_encoder("roberta", EncoderConfig(max_length=10_000)).max_length == 64
     assert tiny_encoder("bert", EncoderConfig(max_length=20)).max_length == 20
@@ -159,7 +144,7 @@ def test_the_fingerprint_tells_the_activation_of_every_layer() -> None:
     assert not np.allclose(*found.values())
 
 
-def test_a_new_projection_is_drawn_from_its_seed_alone() -> None:
+def test_a_new_projection_is_drawn_from_its_seed_alone_and_must_fit_the_pooling() -> None:
     torch.manual_seed(1)
     state = torch.get_rng_state()
     one, two, other = tiny_encoder(), tiny_encoder(), tiny_encoder()
@@ -170,9 +155,6 @@ def test_a_new_projection_is_drawn_from_its_seed_alone() -> None:
     other.add_projection(8, seed=2)
     assert (one.layers[0].linear.weight == two.layers[0].linear.weight).all()
     assert (one.layers[0].linear.weight != other.layers[0].linear.weight).any()
-
-
-def test_pooling_that_does_not_fit_the_projection_is_refused() -> None:
     encoder = tiny_encoder("bert", EncoderConfig(projection=8))
     encoder.set_pooling("max")
     with pytest.raises(StudioError, match="projection"):

@@ -83,7 +83,7 @@ def test_an_id_of_padding_within_a_text_counts_as_it_does_in_a_padded_batch(fold
         torch.testing.assert_close(found, padded(padded.collate([rows[2], rows[0], rows[1]])), atol=2e-5, rtol=0)
 
 
-def test_a_network_that_says_otherwise_stays_padded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_that_say_otherwise_stay_padded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = frozen(folder, unpad=False).encode(TEXTS)
     monkeypatch.setattr(varlen, "padded_attention", lambda query, *_, **__: query)
     encoder = load_folder(folder, "one", "cpu", True).freeze()
@@ -91,9 +91,6 @@ def test_a_network_that_says_otherwise_stays_padded(folder: Path, monkeypatch: p
     assert not encoder.uses_varlen
     assert not any(isinstance(layer, FusedLayer) for layer in encoder.backbone.encoder.layer)
     np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
-
-
-def test_a_family_that_reads_padded_batches_only_stays_as_it_is() -> None:
     encoder = tiny_encoder("distilbert").freeze()
     encoder.enable_varlen()
     assert not encoder.uses_varlen

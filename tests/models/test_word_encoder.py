@@ -121,15 +121,12 @@ def test_what_sentence_transformers_saves_is_opened(bidirectional: bool, tmp_pat
     np.testing.assert_allclose(load_folder(tmp_path / "model").encode(known), theirs.encode(known), atol=1e-5)
 
 
-def test_the_card_says_where_a_network_of_ours_opens(tmp_path: Path) -> None:
+def test_the_card_says_where_networks_open_and_unknown_modules_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder("GRU").save(tmp_path / "gru")
     encoder("LSTM").save(tmp_path / "lstm")
     ours, theirs = ((tmp_path / name / "README.md").read_text(encoding="utf-8") for name in ("gru", "lstm"))
     assert "opens in SBERT Studio only" in ours and "SentenceTransformer(" not in ours
     assert "SentenceTransformer(" in theirs and "text-embeddings-inference does not serve" in theirs
-
-
-def test_a_module_that_no_encoder_could_hold_is_refused_and_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sbert_studio.errors import StudioError
     from sbert_studio.models.modules import MODULES
     from sbert_studio.models.modules.base import NORMALIZATION

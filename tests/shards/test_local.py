@@ -49,10 +49,28 @@ def test_every_text_gets_its_vector_beside_its_id(home: Path, texts: Path, tmp_p
     assert rows.texts(some) == [told[row] for row in some]
 
 
-def test_any_part_of_a_file_is_read(texts: Path) -> None:
+def test_any_part_of_a_file_is_read_and_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path, home: Path) -> None:
     whole = pq.read_table(texts / "0.parquet")
     for start, rows in ((0, 200), (0, 50), (49, 2), (120, 70), (199, 1)):
         assert read_rows(texts / "0.parquet", start, rows, ["n", "text"]).equals(whole.select(["n", "text"]).slice(start, rows))
+    with pytest.raises(StudioError, match="no Parquet files"):
+        find_sources(tmp_path / "none")
+    pq.write_table(pa.table({"key": ["a"], "text": [1]}), texts / "9.parquet")
+    with pytest.raises(StudioError, match=r"9\.parquet has different columns"):
+        find_sources(texts)
+    (texts / "9.parquet").write_bytes(b"PAR1 half")
+    with pytest.raises(StudioError, match=r"9\.parquet is not a readable Parquet file"):
+        find_sources(texts)
+    assert len(find_sources(f"{texts}/[01].parquet")) == 2
+    job_sources = find_sources(texts)
+    job_sources[1].require_unchanged()
+    data = (texts / "1.parquet").read_bytes()
+    (texts / "1.parquet").write_bytes(data)
+    with pytest.raises(StudioError, match=r"1\.parquet has changed"):
+        job_sources[1].require_unchanged()
+    (texts / "1.parquet").unlink()
+    with pytest.raises(StudioError, match=r"1\.parquet cannot be read"):
+        job_sources[1].require_unchanged()
 
 
 @pytest.mark.slow
@@ -114,18 +132,6 @@ def test_a_folder_of_something_else_is_left_alone(home: Path, texts: Path, tmp_p
     assert [one.name for one in other.iterdir()] == ["letter.txt"]
 
 
-def test_files_that_do_not_fit_are_named(texts: Path, tmp_path: Path) -> None:
-    with pytest.raises(StudioError, match="no Parquet files"):
-        find_sources(tmp_path / "none")
-    pq.write_table(pa.table({"key": ["a"], "text": [1]}), texts / "9.parquet")
-    with pytest.raises(StudioError, match=r"9\.parquet has different columns"):
-        find_sources(texts)
-    (texts / "9.parquet").write_bytes(b"PAR1 half")
-    with pytest.raises(StudioError, match=r"9\.parquet is not a readable Parquet file"):
-        find_sources(texts)
-    assert len(find_sources(f"{texts}/[01].parquet")) == 2
-
-
 @pytest.mark.slow
 def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -147,18 +153,6 @@ def test_a_damaged_shard_is_named_wherever_it_is_read_and_made_anew(home: Path, 
                 work()
         encoded(home, texts, out)
         assert digests(out) == before, place
-
-
-def test_a_file_that_changes_in_mid_run_ends_it(home: Path, texts: Path, tmp_path: Path) -> None:
-    job_sources = find_sources(texts)
-    job_sources[1].require_unchanged()
-    data = (texts / "1.parquet").read_bytes()
-    (texts / "1.parquet").write_bytes(data)
-    with pytest.raises(StudioError, match=r"1\.parquet has changed"):
-        job_sources[1].require_unchanged()
-    (texts / "1.parquet").unlink()
-    with pytest.raises(StudioError, match=r"1\.parquet cannot be read"):
-        job_sources[1].require_unchanged()
 
 
 @pytest.mark.slow
@@ -230,7 +224,7 @@ def test_a_table_of_another_format_is_cut_into_shards(home: Path, tmp_path: Path
     assert texts_of(tmp_path / "out")[140] == ("k140", sentences(150)[140])
 
 
-def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path: Path) -> None:
+def test_pairs_and_scores_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path: Path) -> None:
     encoded(home, texts, tmp_path / "out")
     with studio_at(home, home / "model") as studio:
         found = studio.shards.mine(tmp_path / "out", ExecutionOptions(), 40)
@@ -239,9 +233,6 @@ def test_pairs_of_shards_are_those_of_all_rows(home: Path, texts: Path, tmp_path
     exact = paraphrase_mining(whole, 40)
     assert [(pair.id_a, pair.id_b, pair.score) for pair in found.pairs] == [(told[p.a][0], told[p.b][0], p.score) for p in exact]
     assert found.resumed == 0 and again.resumed == 12 and again.pairs == found.pairs
-
-
-def test_scores_of_shards_are_those_of_the_file(home: Path, tmp_path: Path) -> None:
     csv_file = write_pairs(tmp_path / "pairs.csv", 150)
     with studio_at(home, home / "model") as studio:
         table = studio.data.read_table(csv_file)

@@ -15,7 +15,7 @@ import pytest
 from tiny_studio import sentences, studio_at
 
 from sbert_studio.cli.main import run
-from sbert_studio.data.loading.table import TextColumn, read_table, table_from_columns
+from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.models.sentence_encoder import SentenceEncoder
 from sbert_studio.progress import StoppedError, stoppable
@@ -234,21 +234,6 @@ def test_a_vector_that_is_no_number_leaves_nothing(studio: Studio, texts: Path, 
     with pytest.raises(StudioError, match="not finite"):
         to(studio, texts, tmp_path / "x.npy")
     assert not list(tmp_path.glob("x.npy*"))
-
-
-def test_a_column_of_texts_reads_as_the_list_of_its_cells(tmp_path: Path) -> None:
-    cells = sentences(9_000)
-    table = table_from_columns("t", {"text": cells})
-    rows = np.flatnonzero(np.random.default_rng(0).random(len(cells)) < 0.3)
-    for column, wanted in (
-        (table.texts("text"), cells),
-        (table.texts("text").at(rows), [cells[row] for row in rows]),
-        (table.texts("text").at(rows[::-1]).at(np.array([5, 0])), [cells[rows[-6]], cells[rows[-1]]]),
-    ):
-        assert isinstance(column, TextColumn) and list(column) == wanted and len(column) == len(wanted)
-        for part in (slice(None), slice(3, 9), slice(None, None, 700), slice(5, 2), slice(-3, None), slice(1, 8500)):
-            assert column[part] == wanted[part]
-        assert (column[0], column[-1]) == (wanted[0], wanted[-1])
 
 
 def test_the_texts_of_a_file_stand_where_its_corpus_says(texts: Path, studio: Studio) -> None:

@@ -31,12 +31,17 @@ def test_the_reason_for_the_epochs_depends_on_the_rows_and_not_on_the_default(de
     assert reason(positive_pairs()) == f"{default:g} epochs of {len(positive_pairs())} rows: with few rows, more passes help."
 
 
-def test_many_scored_pairs_get_what_measured_best() -> None:
+def test_scored_pairs_get_what_measured_best() -> None:
     spec = advise(scored_pairs(1200), info=MINILM).spec
     assert (spec.loss, spec.method, spec.batch_size, spec.learning_rate) == ("cosine+cosent", "full", 32, 1e-4)
     assert spec.epochs == TrainSpec().epochs == 4, "the default in one place, and tested only here"
     assert spec.soup == 3
     assert spec.dropout == 0
+    spec = advise(scored_pairs(300), info=MINILM).spec
+    assert (spec.loss, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine", 16, 1e-4, 3.0)
+    assert spec.soup == 1
+    spec = advise(scored_pairs(1200), info=SMOLLM).spec
+    assert (spec.method, spec.learning_rate) == ("lora", 5e-4)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +68,6 @@ def test_of_rows_too_few_to_be_judged_by_nothing_is_promised() -> None:
     assert "evaluate every row" in " ".join(advise(scored_pairs(300), info=MINILM).reasons)
 
 
-def test_few_scored_pairs_get_cosine_regression_at_a_high_rate() -> None:
-    spec = advise(scored_pairs(300), info=MINILM).spec
-    assert (spec.loss, spec.batch_size, spec.learning_rate, spec.epochs) == ("cosine", 16, 1e-4, 3.0)
-    assert spec.soup == 1
-
-
 @pytest.mark.parametrize(
     ("examples", "objective"), [(labelled_pairs(), "cosent"), (positive_pairs(), "in_batch"), (bare_sentences(), "simcse")]
 )
@@ -76,14 +75,11 @@ def test_each_kind_gets_an_objective_that_learns_from_it(examples: Examples, obj
     assert advise(examples, info=MINILM).spec.loss == objective
 
 
-def test_labels_without_an_order_get_the_classifier() -> None:
+def test_labels_without_an_order_get_the_classifier_and_unknown_settings_are_refused() -> None:
     assert advise(replace(labelled_pairs(), labels=("apple", "pear", "plum"), ordered=False), info=MINILM).spec.loss == "softmax"
     assert advise(replace(labelled_pairs(), labels=("no", "yes"), ordered=False), info=MINILM).spec.loss == "softmax"
-
-
-def test_a_language_model_gets_lora() -> None:
-    spec = advise(scored_pairs(1200), info=SMOLLM).spec
-    assert (spec.method, spec.learning_rate) == ("lora", 5e-4)
+    with pytest.raises(StudioError, match="margin"):
+        advise(scored_pairs(), info=MINILM, overrides={"margin": 1})
 
 
 def test_what_the_user_chose_is_kept_and_what_depends_on_it_follows() -> None:
@@ -111,18 +107,10 @@ def test_a_cross_encoder_gets_its_own_objective_and_rate() -> None:
         advise(scored_pairs(), info=MINILM, overrides={**chosen, "loss": "cosine"})
 
 
-def test_a_setting_that_is_nowhere_is_refused() -> None:
-    with pytest.raises(StudioError, match="margin"):
-        advise(scored_pairs(), info=MINILM, overrides={"margin": 1})
-
-
-def test_each_choice_has_its_reason_in_a_sentence() -> None:
+def test_each_choice_has_its_reason_and_long_texts_lengthen_the_limit() -> None:
     reasons = advise(scored_pairs(1200), info=MINILM, lengths=[5, 20, 40]).reasons
     assert [reason.split()[0] for reason in reasons] == ["Loss", "Method", "Batch", "Learning", EPOCHS, "Soup", "No", "Max"]
     assert all(reason.endswith(".") for reason in reasons)
-
-
-def test_texts_that_would_be_cut_lengthen_the_limit() -> None:
     assert advise(scored_pairs(), info=MINILM, lengths=[300] * 100).spec.max_length == 304
 
 

@@ -206,14 +206,11 @@ def test_the_interval_is_wider_than_that_of_the_kept_evaluation_by_itself(whole:
     assert "accounts for" in describe_selection(after)
 
 
-def test_the_interval_of_the_kept_strength_is_corrected_among_the_blends_too(tmp_path: Path) -> None:
+def test_of_a_single_evaluation_the_interval_is_the_paired_bootstraps_and_of_blends_corrected(tmp_path: Path) -> None:
     after = tune(tmp_path, SPEC.replace(blend=True)).after
     kept = next(mark for mark in after["strengths"] if mark["strength"] == after["strength"] > 0)
     assert kept["gain_interval"] == after["gain_interval"]
     assert after["chosen_among"] == 10, "six evaluations, three blends and the untuned model"
-
-
-def test_of_a_single_evaluation_the_interval_is_that_of_the_paired_bootstrap(tmp_path: Path) -> None:
     told = Told()
     after = dict(tune(tmp_path, SPEC.replace(epochs=1, evaluations_per_epoch=1), told=told).after)
     assert after["chosen_among"] == 1 and describe_selection(after) == ""

@@ -61,17 +61,6 @@ def test_every_weight_of_each_architecture_learns_and_the_saved_model_is_the_tun
 
 
 @pytest.mark.slow
-def test_a_linear_head_trained_on_scores_opens_in_sentence_transformers_with_the_same_scores(tmp_path: Path) -> None:
-    from sentence_transformers import CrossEncoder as Peer
-
-    dev = scored_pairs(20, seed=7)
-    outcome = run(tmp_path, tiny_cross(), scored_pairs(24), dev=dev, epochs=1)
-    pairs = list(zip(*dev.texts, strict=True))
-    peer = Peer(str(outcome.model), device="cpu", local_files_only=True)
-    np.testing.assert_allclose(peer.predict(pairs, show_progress_bar=False), load_cross_encoder(outcome.model).predict(pairs), atol=1e-5)
-
-
-@pytest.mark.slow
 def test_two_labels_become_a_score_and_three_become_classes(tmp_path: Path) -> None:
     told = Told()
     outcome = run(tmp_path / "two", tiny_cross(), yes_or_no(40), told, dev=yes_or_no(40, 5), epochs=1)

@@ -159,7 +159,7 @@ def test_rows_are_split_where_folds_would_say_less(tmp_path: Path) -> None:
         run(small_spec(evaluation="folds"), tmp_path / "both", dev=scored_pairs(30, seed=7))
 
 
-def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
+def test_pooled_scores_weigh_rows_and_have_an_interval_with_a_width() -> None:
     rng = np.random.default_rng(1)
     drawn = [rng.normal(0.5, 0.05, 1000), rng.normal(0.8, 0.05, 1000)]
     folds = [
@@ -173,8 +173,6 @@ def test_pooled_scores_weigh_rows_and_pair_their_resamples() -> None:
     spread = found["interval"][1] - found["interval"][0]
     assert spread == pytest.approx(3.92 * 0.05 * np.sqrt(0.25**2 + 0.75**2), rel=0.1), "folds are drawn apart"
 
-
-def test_the_interval_of_a_share_that_all_folds_get_right_has_a_width() -> None:
     def found(metric: str, apart: int) -> dict[str, Any]:
         right = {"metric": metric, "task": "categories", "rows": 28, "score": 1.0}
         return pool_folds([FoldScores(right, np.ones(1000), apart)] * 5)
@@ -427,17 +425,24 @@ def test_what_was_kept_of_the_untuned_model_is_made_again(tmp_path: Path, whole_
     assert list(done.after["gain_interval"]) == expected
 
 
-def test_folds_are_as_many_as_the_groups_allow() -> None:
+def test_folds_are_as_many_as_groups_and_labels_allow() -> None:
     pairs = scored_pairs(99)
     grouped = Examples(
         kind=pairs.kind, texts=pairs.texts, targets=pairs.targets, lines=pairs.lines, groups=tuple(f"g{row % 3}" for row in range(99))
     )
     assert len(plan_folds(small_spec(by_group=True), grouped, None)) == 3
-
-
-def test_folds_that_were_asked_for_and_cannot_be_had_are_refused() -> None:
     with pytest.raises(StudioError):
         plan_folds(small_spec(evaluation="folds"), scored_pairs(3), None)
+    examples = rare(100, 3)
+    assert examples.targets is not None
+    (left, right), yes = map(list, examples.texts), np.flatnonzero(examples.targets)
+    for place in yes.tolist():
+        left[place] = "cat dog cat"
+    shared = replace(examples, texts=(tuple(left), tuple(right)))
+    assert plan_folds(small_spec(), shared, None) == []
+    if hold_out(small_spec(evaluation="folds"), shared, None)[1] is not None:
+        with pytest.raises(StudioError, match="so rare"):
+            plan_folds(small_spec(evaluation="folds"), shared, None)
 
 
 RARE = small_spec(epochs=0.5, loss="cosent", accept_alarm="both")
@@ -474,19 +479,6 @@ def test_folds_are_fewer_where_a_label_is_rare(positives: int, number: int) -> N
     assert len(found) == number
     for fold in found:
         assert fold.held is not None and not has_single_target(fold.held) and not has_single_target(fold.train_rows)
-
-
-def test_a_label_that_stands_in_one_set_of_rows_alone_gives_no_folds() -> None:
-    examples = rare(100, 3)
-    assert examples.targets is not None
-    (left, right), yes = map(list, examples.texts), np.flatnonzero(examples.targets)
-    for place in yes.tolist():
-        left[place] = "cat dog cat"
-    shared = replace(examples, texts=(tuple(left), tuple(right)))
-    assert plan_folds(small_spec(), shared, None) == []
-    if hold_out(small_spec(evaluation="folds"), shared, None)[1] is not None:
-        with pytest.raises(StudioError, match="so rare"):
-            plan_folds(small_spec(evaluation="folds"), shared, None)
 
 
 @pytest.mark.slow

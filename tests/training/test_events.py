@@ -46,13 +46,10 @@ EVENTS = [
 ]
 
 
-def test_a_spec_survives_json() -> None:
+def test_a_spec_survives_json_and_older_names_and_types_are_read() -> None:
     spec = TrainSpec(loss="cosent", epochs=2, matryoshka="64, 32", loss_params={"scale": 10.0})
     assert TrainSpec.from_json(json.loads(json.dumps(spec.to_json()))) == spec
     assert spec.widths == (64, 32)
-
-
-def test_the_names_of_earlier_versions_are_read() -> None:
     old = {"objective": "cosine", "objective_params": {"scale": 2.0}, "judge": "split", "first": {"objective": "softmax", "judge": "folds"}}
     spec = TrainSpec.from_json(old)
     assert (spec.evaluation, spec.first["evaluation"]) == ("split", "folds")
@@ -60,11 +57,12 @@ def test_the_names_of_earlier_versions_are_read() -> None:
     values = to_json(EVENTS[0])
     values["objective"] = values.pop("loss")
     assert from_json(values) == EVENTS[0]
-
-
-def test_values_are_read_as_their_type() -> None:
     spec = TrainSpec.from_json({"epochs": "3", "batch_size": "16", "gradient_checkpointing": "yes", "pooling": None})
     assert (spec.epochs, spec.batch_size, spec.gradient_checkpointing, spec.pooling) == (3.0, 16, True, "")
+    for item in TrainSpec.settings():
+        assert item.type in (bool, int, float, str)
+        assert item.help.endswith(".")
+    assert to_json(Step(1, 10, 0.1, float("nan"), 1e-5, float("inf"), 3.0, 1.5))["loss"] is None
 
 
 @pytest.mark.parametrize(
@@ -84,21 +82,11 @@ def test_what_is_unknown_or_out_of_bounds_is_refused(values: dict[str, object]) 
         TrainSpec.from_json(values)
 
 
-def test_every_setting_can_be_drawn() -> None:
-    for item in TrainSpec.settings():
-        assert item.type in (bool, int, float, str)
-        assert item.help.endswith(".")
-
-
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_survives_json(event: Step) -> None:
     values = json.loads(json.dumps(to_json(event), allow_nan=False))
     assert values["type"] == type(event).__name__.lower()
     assert from_json(values) == event
-
-
-def test_a_number_that_json_has_no_word_for_becomes_none() -> None:
-    assert to_json(Step(1, 10, 0.1, float("nan"), 1e-5, float("inf"), 3.0, 1.5))["loss"] is None
 
 
 PAIRS = (("cat dog", "dog cat mat"), ("red blue", "bank card"))

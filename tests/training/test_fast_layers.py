@@ -112,16 +112,13 @@ def test_a_training_uses_them_and_leaves_plain_ones(method: str, tmp_path: Path,
     assert not any(isinstance(module, OneDNNLinear) for module in encoder.modules())
 
 
-def test_dropout_drops_the_asked_part_and_scales_the_rest() -> None:
+def test_dropout_scales_what_it_keeps_and_follows_torchs_random_state() -> None:
     layer = FastDropout(0.1).train()
     torch.manual_seed(0)
     out = layer(torch.ones(1000, 1001))
     assert (out == 0).float().mean() == pytest.approx(0.1, abs=2e-3)
     assert torch.unique(out).tolist() == [0.0, pytest.approx(1 / 0.9)]
     assert out.mean() == pytest.approx(1.0, abs=3e-3)
-
-
-def test_dropout_follows_torchs_random_state_and_differs_from_call_to_call() -> None:
     layer, x = FastDropout(0.5).train(), torch.ones(7, 13)
     torch.manual_seed(3)
     first, second = layer(x), layer(x)
@@ -129,9 +126,6 @@ def test_dropout_follows_torchs_random_state_and_differs_from_call_to_call() -> 
     assert torch.equal(layer(x), first)
     assert not torch.equal(first, second)
     assert torch.equal(layer.eval()(x), x)
-
-
-def test_the_gradient_of_dropout_passes_where_the_value_does() -> None:
     x = torch.randn(50, 3, requires_grad=True)
     out = FastDropout(0.3).train()(x)
     out.sum().backward()
@@ -268,14 +262,7 @@ def test_a_cross_encoder_is_packed_with_its_segments_and_its_pooler(kind: str, l
         torch.testing.assert_close(packed[1][name], gradient, atol=1e-5, rtol=1e-4)
 
 
-def test_dropout_falls_on_packed_batches_too() -> None:
-    encoder = tiny_encoder().train()
-    pack_batches(encoder.backbone)
-    batch = encoder.collate(encoder.tokenize(sentences(9)))
-    assert not torch.allclose(encoder(batch), encoder(batch))
-
-
-def test_encoding_is_not_packed_and_undoing_leaves_nothing() -> None:
+def test_encoding_is_not_packed_training_drops_and_undoing_leaves_nothing() -> None:
     encoder, texts = tiny_encoder(), sentences(9)
     before = encoder.encode(texts)
     undo = pack_batches(encoder.backbone)
@@ -284,6 +271,10 @@ def test_encoding_is_not_packed_and_undoing_leaves_nothing() -> None:
     assert encoder.backbone.config._attn_implementation == "sdpa"
     assert not encoder.backbone._forward_hooks
     assert not encoder.backbone._forward_pre_hooks
+    encoder = tiny_encoder().train()
+    pack_batches(encoder.backbone)
+    batch = encoder.collate(encoder.tokenize(sentences(9)))
+    assert not torch.allclose(encoder(batch), encoder(batch))
 
 
 def test_spreading_and_packing_undo_each_other() -> None:

@@ -126,7 +126,7 @@ def test_a_fold_without_a_score_takes_no_part() -> None:
         json.dumps([found, honest], allow_nan=False)
 
 
-def test_an_undefined_resample_of_a_fold_takes_no_part() -> None:
+def test_undefined_resamples_take_no_part_or_make_no_gain_sure() -> None:
     """The same folds, but for one resample in ten that has no score."""
     rng = np.random.default_rng(2)
     whole: list[np.ndarray | None] = [rng.normal(mean, 0.05, 1000) for mean in (0.5, 0.8)]
@@ -140,9 +140,6 @@ def test_an_undefined_resample_of_a_fold_takes_no_part() -> None:
     noise = folds_of([0.5, 0.81], [one + rng.normal(0, 0.1, 1000) for one in holed])
     chance = nested_evaluation([folds_of([0.5, 0.8], list(holed)), noise], holed)
     assert np.isfinite(chance["score"]) and chance["score"] < chance["nested"] + 1e-9
-
-
-def test_folds_of_which_most_resamples_are_undefined_make_no_gain_sure() -> None:
     drawn = [np.where(np.arange(1000) % 3 == 0, np.nan, 0.5) for _ in range(3)]
     found = pool_folds(folds_of([0.9] * 3, [one + 0.4 for one in drawn]), drawn)
     assert "gain_interval" not in found and found["interval"] == pytest.approx([0.9, 0.9])

@@ -167,8 +167,6 @@ def test_what_a_poly_encoder_cannot_learn_is_said(tmp_path: Path) -> None:
         run(tmp_path, tiny_poly(), scored_pairs(), loss="softmax")
     with pytest.raises(StudioError, match="compares its vectors in full"):
         run(tmp_path, tiny_poly(), scored_pairs(), matryoshka="16,8")
-    with pytest.raises(StudioError, match="uses cls"):
-        PolyEncoder(tiny_poly().encoder, 4).configure_output(pooling="cls+mean")
 
 
 def test_the_catalogue_makes_what_the_spec_says_and_a_later_stage_goes_on(tmp_path: Path) -> None:

@@ -69,13 +69,18 @@ def test_a_batch_of_training_is_read_as_the_encoder_reads_the_roles(examples: Ex
     ]
 
 
-def test_a_text_in_two_columns_is_one_text_whatever_its_prompts() -> None:
+def test_texts_are_read_with_their_prompts_and_a_text_in_two_columns_is_one() -> None:
     pairs = positive_pairs(24)
     pairs = replace(pairs, texts=(pairs.texts[0], (pairs.texts[0][1], pairs.texts[0][0].upper(), *pairs.texts[1][2:])))
     found, plain = prompted(ASKS).training_rows(pairs), tiny_encoder().training_rows(pairs)
     assert found.places is not None and plain.places is None
     same = [ids[:, None] == ids[None] for ids in (found.ids.ravel(), plain.ids.ravel())]
     np.testing.assert_array_equal(*same)
+    encoder = prompted(ASKS)
+    shown = CachingEncoder(encoder)
+    for role in ("plain", "query", "document"):
+        for _ in range(2):
+            np.testing.assert_allclose(shown.for_role(role).encode(["cat dog"]), encoder.for_role(role).encode(["cat dog"]), atol=1e-6)
 
 
 def test_a_poly_encoder_learns_the_first_text_as_a_query_and_the_second_as_a_document() -> None:
@@ -146,11 +151,6 @@ def test_prompts_that_are_no_object_of_texts_are_refused(setting: str) -> None:
         override_prompts(tiny_encoder(), setting)
 
 
-def test_a_model_that_takes_no_prompts_refuses_them_by_name() -> None:
-    with pytest.raises(StudioError, match="tiny does not support prompts"):
-        override_prompts(tiny_words(), "query: ")
-
-
 @pytest.mark.slow
 def test_an_adapter_keeps_the_prompts_that_it_was_trained_with(tmp_path: Path) -> None:
     encoder = prompted(ASKS)
@@ -160,14 +160,6 @@ def test_an_adapter_keeps_the_prompts_that_it_was_trained_with(tmp_path: Path) -
     base = prompted(ASKS)
     load_adapter(base, outcome.adapter)
     assert (base.prompts, base.tokens.prompt) == ({"default": "moon "}, "moon ")
-
-
-def test_an_encoder_that_remembers_keeps_the_roles_apart() -> None:
-    encoder = prompted(ASKS)
-    shown = CachingEncoder(encoder)
-    for role in ("plain", "query", "document"):
-        for _ in range(2):
-            np.testing.assert_allclose(shown.for_role(role).encode(["cat dog"]), encoder.for_role(role).encode(["cat dog"]), atol=1e-6)
 
 
 @pytest.fixture
@@ -224,7 +216,9 @@ def test_the_script_of_an_export_measures_with_the_prompts_too(
     assert "the same" in verify_export(unpack_export(studio, trained.id, tmp_path))
 
 
-def test_the_setting_is_part_of_what_decides_a_run_and_earlier_runs_go_on() -> None:
+def test_the_setting_is_part_of_what_decides_a_run_and_some_models_take_no_prompts() -> None:
     assert TrainSpec.from_json({}).prompt == ""
     plain = {name: value for name, value in TrainSpec().to_json().items() if name != "prompt"}
     assert run_identity(TrainSpec.from_json(plain)) == run_identity(TrainSpec()) != run_identity(TrainSpec(prompt="moon "))
+    with pytest.raises(StudioError, match="tiny does not support prompts"):
+        override_prompts(tiny_words(), "query: ")

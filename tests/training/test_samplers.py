@@ -36,13 +36,10 @@ def test_each_row_is_in_exactly_one_batch(ids: np.ndarray | None) -> None:
     assert len(batches) == LengthGroupedSampler(LENGTHS, 16, 12, ids).count(3)
 
 
-def test_no_text_is_twice_in_a_batch() -> None:
+def test_no_text_is_twice_in_a_batch_and_one_anchor_gives_batches_of_one() -> None:
     for batch in LengthGroupedSampler(LENGTHS, 16, 12, IDS).batches(0):
         texts = IDS[:, batch].ravel().tolist()
         assert len(set(texts)) == len(texts)
-
-
-def test_one_anchor_in_all_rows_gives_batches_of_one() -> None:
     ids = np.stack([np.zeros(40, np.int64), 1 + np.arange(40)])
     assert [len(batch) for batch in LengthGroupedSampler(LENGTHS[:40], 8, 0, ids).batches(0)] == [1] * 40
 
@@ -68,6 +65,11 @@ def test_a_last_batch_too_small_for_all_processes_joins_the_one_before() -> None
     batches = LengthGroupedSampler(LENGTHS[:33], 16, 0, None, smallest=2).batches(0)
     assert sorted(map(len, batches)) == [16, 17]
     assert LengthGroupedSampler(LENGTHS[:33], 16, 0, None, smallest=2).count(0) == 2
+    classes = np.repeat(np.arange(9), 4)
+    assert sorted(map(len, ClassBalancedSampler(classes, 8, 0, together=4).batches(0))) == [8, 8, 8, 12], "a single class teaches nothing"
+    two = np.repeat(np.arange(18), 2)
+    assert sorted(map(len, ClassBalancedSampler(two, 16, 0).batches(0))) == [4, 16, 16]
+    assert sorted(map(len, ClassBalancedSampler(two, 16, 0, smallest=5).batches(0))) == [16, 20]
 
 
 def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
@@ -80,6 +82,7 @@ def test_the_schedule_gives_each_step_its_batch_wherever_it_begins() -> None:
         assert [batch.tolist() for batch in schedule.batches(step)] == whole[step:]
     assert schedule.epoch_of(7) == 1.0
     assert schedule.epoch_of(18) == 2.5
+    assert Schedule.plan(LengthGroupedSampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1
 
 
 def test_rounds_follow_one_another_and_never_repeat_an_order() -> None:
@@ -113,10 +116,6 @@ def test_a_share_chosen_in_other_rows_never_ends_a_step_into_the_next_round() ->
     assert (fold.ends, whole.ends) == ((33, 67, 100), (50, 100, 151))
     assert [whole.until(end / fold.steps).steps for end in fold.ends] == [50, 100, 151]
     assert whole.until(16 / fold.steps).steps == 24
-
-
-def test_part_of_an_epoch_has_a_step_at_least() -> None:
-    assert Schedule.plan(LengthGroupedSampler(LENGTHS[:10], 16, 5), 0.01, 1).steps == 1
 
 
 @pytest.mark.parametrize(
@@ -154,15 +153,15 @@ def test_each_row_is_in_exactly_one_batch_class_sampler(batch_size: int) -> None
     assert len(batches) < 1.2 * len(CLASSES) / batch_size + 1 or batch_size == 2
 
 
-def test_rows_have_siblings_and_others_beside_them() -> None:
+def test_rows_have_siblings_and_others_beside_them_in_the_smallest_batch_too() -> None:
     for batch in ClassBalancedSampler(CLASSES, 32, 12).batches(0):
         counts = Counter(CLASSES[batch].tolist())
         assert len(counts) >= 2
         single = [name for name, count in counts.items() if count == 1]
         assert all((name >= 30) for name in single), "only a class of one row stands alone"
-
-
-def test_the_rows_of_a_class_meet_others_in_the_next_epoch() -> None:
+    classes = np.repeat(np.arange(30), 2)
+    for batch in ClassBalancedSampler(classes, 4, 1).batches(0):
+        assert len(set(classes[batch].tolist())) == 2
     sampler = ClassBalancedSampler(CLASSES, 32, 12)
 
     def meetings(epoch: int) -> set[tuple[int, int]]:
@@ -172,14 +171,6 @@ def test_the_rows_of_a_class_meet_others_in_the_next_epoch() -> None:
 
     first, second = meetings(0), meetings(1)
     assert len(first & second) < 0.5 * len(first)
-
-
-def test_a_last_batch_too_small_for_all_processes_joins_the_one_before_class_sampler() -> None:
-    classes = np.repeat(np.arange(9), 4)
-    assert sorted(map(len, ClassBalancedSampler(classes, 8, 0, together=4).batches(0))) == [8, 8, 8, 12], "a single class teaches nothing"
-    two = np.repeat(np.arange(18), 2)
-    assert sorted(map(len, ClassBalancedSampler(two, 16, 0).batches(0))) == [4, 16, 16]
-    assert sorted(map(len, ClassBalancedSampler(two, 16, 0, smallest=5).batches(0))) == [16, 20]
 
 
 @pytest.mark.parametrize("batch_size", [2, 3])
@@ -192,9 +183,3 @@ def test_a_batch_without_room_for_two_categories_says_what_to_set(batch_size: in
     with pytest.raises(StudioError, match="too small for two texts"):
         train(spec, examples, Told(), never, encoder=tiny_encoder(), folder=tmp_path)
     assert advise(labelled_texts(20).take(np.arange(3)), info=MINILM).spec.batch_size == 4
-
-
-def test_the_smallest_batch_that_is_taken_holds_two_categories_wherever_it_can() -> None:
-    classes = np.repeat(np.arange(30), 2)
-    for batch in ClassBalancedSampler(classes, 4, 1).batches(0):
-        assert len(set(classes[batch].tolist())) == 2

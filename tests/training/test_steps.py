@@ -24,7 +24,7 @@ from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
 CPU = torch.device("cpu")
 
 
-def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
+def test_columns_and_views_are_read_in_one_forward() -> None:
     encoder, examples = tiny_encoder(), scored_pairs(20)
     rows = encoder.training_rows(examples)
     batch = np.asarray([3, 5, 11])
@@ -32,9 +32,6 @@ def test_one_forward_of_both_columns_is_a_forward_of_each() -> None:
         merged = encoder.eval()(rows.inputs(batch, 1, CPU)).split(3)
     for column, vectors in zip(examples.texts, merged, strict=True):
         np.testing.assert_allclose(vectors.numpy(), encoder.encode([column[row] for row in batch]), atol=1e-6)
-
-
-def test_two_views_of_a_text_differ_by_dropout_only() -> None:
     encoder, examples = tiny_encoder(), bare_sentences(10)
     rows = encoder.training_rows(examples)
     inputs = rows.inputs(np.arange(4), 2, CPU)
@@ -43,6 +40,11 @@ def test_two_views_of_a_text_differ_by_dropout_only() -> None:
         assert not torch.allclose(first, second)
         first, second = encoder.eval()(inputs).split(4)
     assert torch.allclose(first, second, atol=1e-6)
+    encoder = tiny_encoder()
+    pairs = Examples("positive_pairs", (("red blue", "Red  Blue", "cat"), ("dog", "cat", "DOG")), None, np.arange(3))
+    ids = encoder.training_rows(pairs).ids
+    assert ids[0, 0] == ids[0, 1] and ids[0, 2] == ids[1, 1] and ids[1, 0] == ids[1, 2]
+    assert len(set(ids.ravel().tolist())) == 3
 
 
 @pytest.mark.parametrize("objective", ["cosine", "cosent"])
@@ -68,16 +70,13 @@ def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micr
         torch.testing.assert_close(split, whole, atol=1e-5, rtol=1e-3)
 
 
-def test_the_rate_rises_falls_and_is_never_zero() -> None:
+def test_the_rate_rises_falls_is_never_zero_and_begins_anew_in_each_round() -> None:
     optimiser = Optimizer(dict(tiny_encoder().named_parameters()), small_spec(learning_rate=1.0, warmup_ratio=0.1), 100)
     rates = [optimiser.rate(step) for step in range(100)]
     assert max(rates) == rates[10] == 1.0
     assert rates[:11] == pytest.approx([(step + 1) / 11 for step in range(11)])
     assert rates[10:] == sorted(rates[10:], reverse=True)
     assert min(rates) > 0
-
-
-def test_each_round_has_the_rates_of_the_first() -> None:
     named = dict(tiny_encoder().named_parameters())
     one, three = (Optimizer(named, small_spec(learning_rate=1.0), ends) for ends in (40, (40, 80, 120)))
     assert [three.rate(step) for step in range(120)] == 3 * [one.rate(step) for step in range(40)]
@@ -114,14 +113,6 @@ def test_a_rehearsal_takes_batches_as_the_run_makes_them(objective: str, mixed: 
     monkeypatch.setattr(GradientSteps, "backward", noted)
     estimate_run(small_spec(loss=objective, evaluation="split"), examples, encoder=encoder)
     assert (np.mean(tried[1:]) > 2) == mixed
-
-
-def test_texts_that_the_encoder_reads_alike_are_one_text() -> None:
-    encoder = tiny_encoder()
-    pairs = Examples("positive_pairs", (("red blue", "Red  Blue", "cat"), ("dog", "cat", "DOG")), None, np.arange(3))
-    ids = encoder.training_rows(pairs).ids
-    assert ids[0, 0] == ids[0, 1] and ids[0, 2] == ids[1, 1] and ids[1, 0] == ids[1, 2]
-    assert len(set(ids.ravel().tolist())) == 3
 
 
 LAYERS = ("BertLayer", "LlamaDecoderLayer", "Qwen2DecoderLayer")

@@ -87,7 +87,7 @@ def test_a_member_is_the_training_that_its_seed_alone_would_be(tmp_path: Path, s
         assert all(torch.equal(kept[name], expected[name]) for name in expected) == (place == best)
 
 
-def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
+def test_folds_share_no_text_divide_anew_by_seed_and_keep_groups_together() -> None:
     examples = scored_pairs(90)
     plan = plan_members(small_spec(folds=5), examples, None)
     assert sorted(line for member in plan for line in member.held.lines.tolist()) == examples.lines.tolist()  # type: ignore[union-attr]
@@ -96,9 +96,11 @@ def test_folds_hold_out_every_row_once_and_share_no_text() -> None:
         assert not texts_of(member.train_rows) & texts_of(member.held)
         assert len(member.train_rows) + len(member.held) == 90
     assert len({member.name for member in plan}) == 5
-
-
-def test_groups_are_never_on_both_sides() -> None:
+    plan = plan_members(small_spec(folds=2, seeds=2, seed=3), scored_pairs(), None)
+    assert [member.title for member in plan] == [f"seed {seed}, fold {fold} of 2" for seed in (3, 4) for fold in (1, 2)]
+    assert [member.spec.seed for member in plan] == [3, 3, 4, 4]
+    assert plan[0].held.lines.tolist() != plan[2].held.lines.tolist()  # type: ignore[union-attr]
+    assert all((member.spec.folds, member.spec.seeds) == (0, 1) for member in plan)
     plan = plan_members(small_spec(folds=3, by_group=True), grouped(), None)
     assert sorted(member.title for member in plan) == [
         f"fold {number} of 3, evaluated on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
@@ -126,14 +128,6 @@ def test_a_run_in_folds_by_group_and_several_seeds_has_a_score_for_each_and_thei
 
 def _order(plan: list[Any]) -> list[str]:
     return [member.held.groups[0] for member in plan]
-
-
-def test_folds_of_several_seeds_divide_anew() -> None:
-    plan = plan_members(small_spec(folds=2, seeds=2, seed=3), scored_pairs(), None)
-    assert [member.title for member in plan] == [f"seed {seed}, fold {fold} of 2" for seed in (3, 4) for fold in (1, 2)]
-    assert [member.spec.seed for member in plan] == [3, 3, 4, 4]
-    assert plan[0].held.lines.tolist() != plan[2].held.lines.tolist()  # type: ignore[union-attr]
-    assert all((member.spec.folds, member.spec.seeds) == (0, 1) for member in plan)
 
 
 @pytest.mark.slow
@@ -267,7 +261,7 @@ def test_the_time_left_is_right_where_every_step_takes_as_long() -> None:
     assert {event.run_steps for event in told.of(Step)} == {60}
 
 
-def test_a_part_that_was_done_before_counts_as_done() -> None:
+def test_progress_counts_parts_that_had_ended_and_never_turns_back() -> None:
     told = Told()
     run = OverallProgress(told, [10, 10])
     run(Part(1, 2, "seed 1"))
@@ -277,9 +271,6 @@ def test_a_part_that_was_done_before_counts_as_done() -> None:
     run(Step(6, 10, 0, 0.1, 0.1, 8.0, 4.0, 1.0))
     (step,) = told.of(Step)
     assert (step.run_step, step.run_steps, step.seconds_left) == (16, 20, 4.0)
-
-
-def test_parts_that_had_ended_before_a_resume_tell_nothing_of_the_pace() -> None:
     now, told = [0.0], Told()
     run = OverallProgress(told, [100] * 4, clock=lambda: now[0])
     for number in (1, 2):
@@ -290,9 +281,6 @@ def test_parts_that_had_ended_before_a_resume_tell_nothing_of_the_pace() -> None
     now[0] += 5.0
     run(Step(5, 100, 0, 0.1, 0.1, 8.0, 95.0, 1.0))
     assert told.of(Step)[-1].seconds_left == pytest.approx(195.0)
-
-
-def test_a_training_that_ends_sooner_or_later_than_planned_never_turns_the_bar_back() -> None:
     for real in (4, 25):
         told = Told()
         run = OverallProgress(told, [10, 10, 10])

@@ -49,14 +49,11 @@ def test_the_answers_of_annotators_become_one_value(tmp_path: Path, rows: list[A
     assert [note.rows for note in table.notes if "disagree" in note.message] == ([(1,)] if "" in answers else [])
 
 
-def test_annotations_that_cannot_be_read_stay_as_json(tmp_path: Path) -> None:
+def test_annotations_in_csv_cells_are_read_and_unreadable_ones_stay_as_json(tmp_path: Path) -> None:
     table = read(tmp_path, [_label_studio(_SPAN, {"rating": 4}), _label_studio(_SPAN)], "rows.jsonl")
     assert table.column("similarity") == ["4", ""]
     assert all('"labels": ["X"]' in cell for cell in table.column("annotations"))
     assert any(note.severity == "warning" and "'annotations'" in note.message and note.rows == (1, 2) for note in table.notes)
-
-
-def test_annotations_in_the_cells_of_a_csv_file_are_read(tmp_path: Path) -> None:
     table = read(tmp_path, 'text,rating,tags\na cat,"[{""rating"": 5}]",x\na dog,"[{""rating"": 2}]",y\nno rating,,z\n')
     assert table.column("rating") == ["5", "2", ""]
     assert read(tmp_path, [{"text": "a cat", "kind": {"choices": ["x", "y"]}}], "min.json").column("kind") == ["x, y"]

@@ -181,10 +181,6 @@ def test_the_line_of_excel_that_names_the_delimiter_is_obeyed_and_not_counted(tm
     assert table.lines.tolist()[-1] == 3
 
 
-def test_old_mac_line_ends_are_line_ends(tmp_path: Path) -> None:
-    assert contents(read(tmp_path, "text,label\rone,a\rtwo,b\r")) == [("one", "a"), ("two", "b")]
-
-
 def test_short_and_long_rows_are_kept_and_named(tmp_path: Path) -> None:
     table = read(tmp_path, "sentence1,sentence2,score\na b,c d,1\nonly one\nx,y,2,z, w\np,q,3,,\n")
     assert contents(table) == [("a b", "c d", "1"), ("only one", "", ""), ("x", "y", "2,z, w"), ("p", "q", "3")]
@@ -251,12 +247,9 @@ def test_a_text_file_with_separators_is_a_table(tmp_path: Path, text: str, colum
     assert table.lines.tolist() == [1, 2]
 
 
-def test_labels_of_fasttext_are_a_column(tmp_path: Path) -> None:
+def test_labels_in_text_files_are_a_column(tmp_path: Path) -> None:
     table = read(tmp_path, "__label__a some words, here\n__label__b __label__c more\n", "f.txt")
     assert (table.columns, contents(table)) == (("label", "text"), [("a", "some words, here"), ("b, c", "more")])
-
-
-def test_labels_behind_an_at_sign_are_a_column(tmp_path: Path) -> None:
     lines = ["Profit rose by 5 % .@positive", "Sales fell, write to a@b.example@negative", "Nothing changed .@neutral"] * 4
     table = read(tmp_path, "\n".join(lines), "Sentences_50Agree.txt")
     assert table.columns == ("text", "label")

@@ -47,7 +47,7 @@ def test_common_files_are_read_without_a_question(tmp_path: Path, language: str)
     assert read(tmp_path, _file(language, 20).encode(LANGUAGES[language]["codecs"][0])).doubts == ()
 
 
-def test_an_uncertain_encoding_is_asked_with_lines_under_each_and_the_answer_settles_it(tmp_path: Path) -> None:
+def test_an_uncertain_encoding_is_asked_with_lines_that_differ_and_the_answer_settles_it(tmp_path: Path) -> None:
     data = _file("cs").encode("iso8859_2")
     (doubt,) = read(tmp_path, data).doubts
     assert {option.flag for option in doubt.options} == {"--encoding iso8859_2", "--encoding cp1250"}
@@ -55,9 +55,6 @@ def test_an_uncertain_encoding_is_asked_with_lines_under_each_and_the_answer_set
     assert doubt.rows[0].texts != doubt.rows[1].texts
     assert all(read(tmp_path, data, **option.choice).doubts == () for option in doubt.options)
     assert read(tmp_path, data, encoding="iso8859_2").head(1) == [LANGUAGES["cs"]["rows"][0].split(",")]
-
-
-def test_the_lines_beside_an_uncertain_encoding_are_those_that_differ(tmp_path: Path) -> None:
     rows = ["Das Café.,1", "Zu dir, René.,2", "Vprašanje je.,3", "To je različno.,4"]
     (doubt,) = read(tmp_path, "\n".join(["text,label", *rows]).encode("iso8859_2")).doubts
     assert {one.row for one in doubt.rows} == {4}
@@ -83,12 +80,15 @@ def test_an_unknown_encoding_is_refused(tmp_path: Path, name: str) -> None:
         read(tmp_path, "text,label\na b,c\n", encoding=name)
 
 
-def test_words_that_no_latin_code_page_explains_are_read(tmp_path: Path) -> None:
+def test_words_of_no_latin_code_page_and_words_far_below_the_head_are_read(tmp_path: Path) -> None:
     table = read(tmp_path, b"Ein Text. Noch\xb4einer.Noch\xb4ei\xc8er.", "f.txt")
     assert len(table) == 1 and table.column(table.columns[0])[0].startswith("Ein Text.")
+    head = [f"He’s at café number {place}.;She isn’t there.;1" for place in range(4000)]
+    tail = [f"A man walks on road {place}.;nothing;{word}" for place in range(20) for word in ("eltérő", "különböző", "megegyező", "első")]
+    assert read(tmp_path, "\n".join(["a;b;c", *head, *tail]).encode("cp1250")).column("c")[-1] == "első"
 
 
-def test_bytes_that_do_not_fit_are_named_with_their_rows(tmp_path: Path) -> None:
+def test_bytes_that_do_not_fit_and_nul_characters_are_named_with_their_rows(tmp_path: Path) -> None:
     table = read(tmp_path, "text,label\nschön,a\nplain,b\n".encode("cp1252"), encoding="utf-8")
     assert [note.rows for note in table.notes if "invalid in the file" in note.message] == [(2,)]
     broken = _file("cn", 20).encode().split(b"\n")
@@ -97,9 +97,6 @@ def test_bytes_that_do_not_fit_are_named_with_their_rows(tmp_path: Path) -> None
     assert [",".join(row) for row in table.head(1)] == LANGUAGES["cn"]["rows"][:1]
     assert [note.rows for note in table.notes] == [(5,)]
     assert "\ufffd" in table.column("sentence2")[3]
-
-
-def test_nul_characters_are_removed_and_their_rows_named(tmp_path: Path) -> None:
     table = read(tmp_path, b"text,label\n" + b"a plain line of text,x\n" * 30 + b"with\0 a nul,y\n")
     assert contents(table)[-1] == ("with a nul", "y")
     assert [note.rows for note in table.notes] == [(32,)]
@@ -123,12 +120,6 @@ def test_a_few_words_of_a_latin_alphabet_do_not_drown_in_english_texts(tmp_path:
     assert table.columns[:2] == tuple(words[:2])
     assert not table.doubts or tuple(words[:2]) in offered
     assert codec.startswith("iso") or not table.doubts
-
-
-def test_words_far_below_the_head_of_a_file_count_too(tmp_path: Path) -> None:
-    head = [f"He’s at café number {place}.;She isn’t there.;1" for place in range(4000)]
-    tail = [f"A man walks on road {place}.;nothing;{word}" for place in range(20) for word in ("eltérő", "különböző", "megegyező", "első")]
-    assert read(tmp_path, "\n".join(["a;b;c", *head, *tail]).encode("cp1250")).column("c")[-1] == "első"
 
 
 @pytest.mark.parametrize(

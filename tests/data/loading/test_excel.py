@@ -20,22 +20,16 @@ _SHEET = "xl/worksheets/sheet1.xml"
 _PAIRS: list[list[object]] = [["sentence1", "sentence2", "score"], *([f"one {n} is said", f"two {n} is said", n % 6] for n in range(20))]
 
 
-def test_a_workbook_keeps_the_sheets_row_numbers(tmp_path: Path) -> None:
+def test_row_numbers_are_those_of_the_sheet(tmp_path: Path) -> None:
     rows = [["sentence1", "sentence2", "score", "when"], ["one", "two\nlines", 5, datetime(2024, 5, 1)], [], [], ["three", "=1+1", 0.25]]
     table = read_table(write_book(tmp_path / "pairs.xlsx", Pairs=rows, notes=[["something else"]]))
     assert table.lines.tolist() == [2, 5]
     assert contents(table) == [("one", "two\nlines", "5", "2024-05-01T00:00:00"), ("three", "", "0.25", "")]
     assert any("'notes'" in note.message for note in table.notes)
     assert next(note.rows for note in table.notes if "without any cell" in note.message) == (3, 4)
-
-
-def test_blank_rows_and_a_title_above_the_table_are_skipped(tmp_path: Path) -> None:
     rows = [*[[]] * 300, ["Results"], ["text", "label"], ["some words", "a"], ["more words", "b"], ["last", "c"]]
     table = read_table(write_book(tmp_path / "f.xlsx", S=rows))
     assert (table.columns, table.lines.tolist()) == (("text", "label"), [303, 304, 305])
-
-
-def test_merged_cells_are_filled_down(tmp_path: Path) -> None:
     rows = [
         ["topic", "text"],
         ["cards", "my card is lost"],
@@ -64,13 +58,10 @@ def test_the_sheet_with_the_table_is_read_and_named(tmp_path: Path, before: list
     assert any("'Rows' was read" in note.message and "also contains 'About'" in note.message for note in table.notes)
 
 
-def test_a_first_sheet_with_a_table_is_preferred(tmp_path: Path) -> None:
+def test_a_first_sheet_with_a_table_is_preferred_and_an_error_names_the_others(tmp_path: Path) -> None:
     assert read_table(write_book(tmp_path / "a.xlsx", Texts=[["text"], ["one text"], ["another one"]], More=_PAIRS)).columns == ("text",)
     numbers = [["Frage", "Anzahl"], *([f"Was ist das {n}?", n] for n in range(40))]
     assert read_table(write_book(tmp_path / "b.xlsx", First=numbers, More=_PAIRS)).columns == ("Frage", "Anzahl")
-
-
-def test_an_error_names_the_other_sheets(tmp_path: Path) -> None:
     with pytest.raises(StudioError) as refused:
         read_table(write_book(tmp_path / "head.xlsx", Form=[["sentence1", "sentence2"]], Zahlen=[[1], [2]]))
     assert "'Zahlen'" in refused.value.hint
@@ -109,16 +100,16 @@ def test_a_part_is_scanned_in_its_own_encoding(tmp_path: Path, encoding: str) ->
         scan_workbook(replace_part(sound, _SHEET, '<!DOCTYPE x [<!ENTITY a "aaaa">]>' + sheet_xml(ROWS_XML), encoding))
 
 
-def test_other_parts_are_not_scanned_as_sheets(tmp_path: Path) -> None:
+def test_other_parts_and_long_tags_are_read_and_rows_out_of_order_refused(tmp_path: Path) -> None:
     chain = sheet_xml("").replace("worksheet", "calcChain").replace("<sheetData></sheetData>", '<c r="A2" i="1"/>' * 20_000)
     path = replace_part(write_raw_book(tmp_path / "chain.xlsx"), "xl/calcChain.xml", chain)
     assert len(read_table(replace_part(path, "customXml/item1.xml", '<rows><row r="abc"/></rows>'))) == 1
-
-
-def test_rows_out_of_order_are_refused(tmp_path: Path) -> None:
     rows = ROWS_XML + '<row r="2"><c r="A2" t="s"><v>1</v></c></row>'
     with pytest.raises(StudioError, match="out of order: row 2"):
         read_table(write_raw_book(tmp_path / "twice.xlsx", rows=rows))
+    cells = " ".join(f"A{row}" for row in range(1, 60_000))
+    rows = f"<row r='1' spans='{cells}'><c t='s'><v>0</v></c></row><row r='2'><c t='s'><v>1</v></c></row>"
+    assert read_table(write_raw_book(tmp_path / "f.xlsx", rows)).lines.tolist() == [2]
 
 
 @pytest.mark.process
@@ -146,9 +137,3 @@ def test_a_tag_without_an_end_is_refused_at_its_first_megabytes(tmp_path: Path, 
     with pytest.raises(StudioError, match=r"not a readable workbook|characters"):
         scan_workbook(bomb)
     assert time.process_time() - began < 3
-
-
-def test_a_long_tag_of_a_spreadsheet_is_read(tmp_path: Path) -> None:
-    cells = " ".join(f"A{row}" for row in range(1, 60_000))
-    rows = f"<row r='1' spans='{cells}'><c t='s'><v>0</v></c></row><row r='2'><c t='s'><v>1</v></c></row>"
-    assert read_table(write_raw_book(tmp_path / "f.xlsx", rows)).lines.tolist() == [2]

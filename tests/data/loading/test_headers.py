@@ -133,9 +133,16 @@ def test_the_second_header_row_of_a_survey_is_skipped_and_names_columns(tmp_path
     assert any("second header" in note.message and note.rows == (2,) for note in table.notes)
 
 
-def test_a_row_with_missing_cells_is_not_a_second_header(tmp_path: Path) -> None:
+def test_rows_with_gaps_or_words_begin_no_second_header_or_table(tmp_path: Path) -> None:
     text = ",text,label,source\n0,,,web\n1,some words here,a,web\n2,more of the words,b,mail\n3,and a last one,a,web\n"
     assert read(tmp_path, text).lines.tolist() == [2, 3, 4, 5]
+    rows = [f"A man walks on road {place},A woman sits at table {place},{place % 6}" for place in range(30)]
+    table = read(tmp_path, "\n".join(["Satz A,Satz B,Wert", *rows, "", "A dog runs on the road,A cat runs on the road,unklar", *rows]))
+    assert len(table) == 61
+    assert table.column("Wert")[30] == "unklar"
+    rows = [f"B{number:05};What is question {number}, and why ?;{310 + number % 3};{number % 7};01.03.2024" for number in range(60)]
+    table = read(tmp_path, "\n".join(["Enquiries, by subject (files)", "", "Belegnr.;Frage;Sachgebiet;Zeichen;Stand", *rows]))
+    assert table.columns == ("Belegnr.", "Frage", "Sachgebiet", "Zeichen", "Stand") and len(contents(table)) == 60
 
 
 FORMS = {
@@ -154,16 +161,3 @@ def test_a_question_above_answers_is_a_name_if_a_word_stands_above_dates_or_code
     rows = "\n".join(f'"{cell}","{answer}"' for cell, answer in zip(FORMS[form] * 4, answers * 4, strict=True))
     assert read(tmp_path, f"Eingang,{question}\n{rows}").columns[-1] == question
     assert not read(tmp_path, rows).columns[-1].startswith("Where")
-
-
-def test_a_title_above_an_abbreviated_header_hides_no_table(tmp_path: Path) -> None:
-    rows = [f"B{number:05};What is question {number}, and why ?;{310 + number % 3};{number % 7};01.03.2024" for number in range(60)]
-    table = read(tmp_path, "\n".join(["Enquiries, by subject (files)", "", "Belegnr.;Frage;Sachgebiet;Zeichen;Stand", *rows]))
-    assert table.columns == ("Belegnr.", "Frage", "Sachgebiet", "Zeichen", "Stand") and len(contents(table)) == 60
-
-
-def test_a_word_for_a_number_below_a_blank_row_begins_no_second_table(tmp_path: Path) -> None:
-    rows = [f"A man walks on road {place},A woman sits at table {place},{place % 6}" for place in range(30)]
-    table = read(tmp_path, "\n".join(["Satz A,Satz B,Wert", *rows, "", "A dog runs on the road,A cat runs on the road,unklar", *rows]))
-    assert len(table) == 61
-    assert table.column("Wert")[30] == "unklar"

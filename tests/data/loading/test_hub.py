@@ -77,13 +77,10 @@ def _refusal(address: str, message: str, files: Any, most: int = MOST) -> Studio
     return caught.value
 
 
-def test_a_file_that_is_too_large_is_refused_before_and_while_it_comes(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_too_large_and_an_offline_machine_are_refused(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     _refusal("hf://datasets/a/alone", "exceeds the maximum", hub, most=100)
     monkeypatch.setattr(type(hub), "info", lambda self, path: {"size": None, "name": path, "type": "file"})
     _refusal("hf://datasets/a/alone", "exceeds the maximum", hub, most=100)
-
-
-def test_an_offline_machine_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE" in _refusal("hf://datasets/a/one", "in offline mode", None).hint
 
@@ -126,12 +123,6 @@ def test_errors_of_the_hub_are_explained() -> None:
             pass
 
 
-def test_addresses_differ_from_files() -> None:
-    assert is_hub_address("hf://datasets/a/b") and is_hub_address(Path("hf://datasets/a/b"))
-    assert not is_hub_address("pairs.csv") and not is_hub_address(None)
-    assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
-
-
 @pytest.mark.parametrize(
     ("typed", "address"),
     [
@@ -146,6 +137,9 @@ def test_addresses_differ_from_files() -> None:
     ],
 )
 def test_the_id_of_a_dataset_is_read_from_the_address_of_its_pages(typed: str, address: str) -> None:
+    assert is_hub_address(Path("hf://datasets/a/b")) and not is_hub_address(None)
+    assert is_hub_address(typed) == typed.startswith("hf:")
+    assert parse_hub_address(Path("hf://datasets/a/b@main/x.parquet")) == ("a/b@main", "x.parquet")
     assert hub_address(typed) == f"hf://datasets/{address}"
 
 

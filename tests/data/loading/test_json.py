@@ -42,11 +42,12 @@ def test_json_lines_keep_line_numbers_and_numbers_as_written(tmp_path: Path) -> 
     assert table.columns == ("text", "score", "more")
     assert contents(table) == [("a", "5.000", ""), ("b", "", '["1", {"x": null}]'), ("true", "", "")]
     assert table.lines.tolist() == [1, 3, 4]
-
-
-def test_json_lines_under_another_name_and_lone_surrogates_are_read(tmp_path: Path) -> None:
     text = '{"text": "a, b", "label": "x"}\n{"text": "bad \\ud800 pair", "label": "y"}\n'
     assert contents(read(tmp_path, text, "rows.csv")) == [("a, b", "x"), ("bad \ufffd pair", "y")]
+    rows = [{"text": "a b", "tags": ["x", "y"]}, {"text": "c d", "tags": []}, {"text": "e", "tags": ["z", "w"]}]
+    table = read(tmp_path, rows, "rows.jsonl")
+    assert [(note.severity, note.rows) for note in table.notes] == [("warning", (1, 3))]
+    assert "'tags'" in table.notes[0].message
 
 
 @pytest.mark.parametrize("line", ['{"text": ', "[" * 100_000, "nonsense"])
@@ -98,13 +99,6 @@ def test_an_array_is_the_same_wherever_its_chunks_are_cut(size: int) -> None:
     text = " " + json.dumps(values, indent=1) + "\n"
     chunks = [text[at : at + size] for at in range(0, len(text), size)]
     assert list(parse_elements(chunks, json.JSONDecoder(), lambda reason, place: StudioError(reason))) == values
-
-
-def test_what_cannot_be_spread_is_reported_with_its_rows(tmp_path: Path) -> None:
-    rows = [{"text": "a b", "tags": ["x", "y"]}, {"text": "c d", "tags": []}, {"text": "e", "tags": ["z", "w"]}]
-    table = read(tmp_path, rows, "rows.jsonl")
-    assert [(note.severity, note.rows) for note in table.notes] == [("warning", (1, 3))]
-    assert "'tags'" in table.notes[0].message
 
 
 @pytest.mark.parametrize("name", ["ways_to_ask", "paraphrases", "questions", "anything"])

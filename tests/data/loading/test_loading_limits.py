@@ -89,16 +89,10 @@ def test_a_cell_of_ten_million_characters_is_refused_with_its_row_in_bounded_mem
     assert mebibytes < 200
 
 
-def test_a_line_that_is_too_long_is_refused_with_its_number(tmp_path: Path) -> None:
+def test_a_quoted_cell_of_many_lines_an_unclosed_quote_and_a_long_line_end_at_once(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="line 2 is longer"):
         read(tmp_path, b"text,label\n" + b"x" * (1 << 25) + b"y\n")
-
-
-def test_an_unclosed_quote_neither_slows_a_large_file_nor_loses_rows(tmp_path: Path) -> None:
     assert len(read(tmp_path, 'text,label\n"never closed,a\n' + "some words of a sentence,b\n" * 20_000)) == 20_001
-
-
-def test_a_quoted_cell_of_many_lines_is_refused_and_not_read_line_by_line(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="a cell has") as caught:
         read(tmp_path, 'sentence1,sentence2,score\n"' + "word\n" * 400_000 + '",b,3\na dog,a hound,4\n')
     assert caught.value.rows == (2,)

@@ -118,14 +118,11 @@ def test_a_third_text_is_never_left_out_in_silence(similar: SimilarityFunction |
     assert {"triplets", "positive_pairs"} <= kinds or schema.questions[0].name == "columns"
 
 
-def test_good_and_bad_are_asked_about_without_a_model_and_swapped_negatives_with_one() -> None:
+def test_negatives_are_asked_about_without_a_model_or_where_names_say_otherwise() -> None:
     schema = infer_schema(triplets(("Frage", "richtig", "falsch")))
     assert schema.roles.texts == ("Frage", "richtig", "falsch") and not schema.certain
     (question,) = infer_schema(triplets(("anchor", "negative", "positive")), similar=overlap).questions
     assert question.options[1].choice == {"columns": ["anchor", "negative", "positive"]}
-
-
-def test_a_rejected_answer_is_no_positive() -> None:
     columns, _ = pairs((0.9,), 60)
     schema = infer_schema(make_table({"value": columns["one"], "rejected_value": columns["two"]}), similar=overlap)
     assert "named like a negative" in schema.questions[0].why
@@ -274,13 +271,10 @@ def test_several_tags_in_a_cell_are_asked_about(name: str, sign: str) -> None:
         assert (answered.roles.kind, answered.questions) == (option.choice["kind"], ())
 
 
-def test_tags_that_never_occur_twice_together_leave_the_texts_alone() -> None:
+def test_tags_that_never_occur_twice_together_and_commas_for_other_reasons_make_no_categories() -> None:
     cells = [f"{TAGS[n % 9]}, {TAGS[n // 9 % 9]}" + ", urgent" * (n == 89) + f", {TAGS[(n + 3) % 9]}" * (n > 80) for n in range(90)]
     schema = infer_columns(table(Message=[f"What happens with my number {n} now, please?" for n in range(90)], Tags=cells))
     assert [option.choice["kind"] for option in schema.questions[0].options] == ["sentences", "positive_pairs"]
-
-
-def test_commas_for_other_reasons_make_no_tags() -> None:
     assert not are_tags([["books, music and films", "garden", "toys, games"][n % 3] for n in range(90)])
     assert not are_tags([f"{['Bonn', 'Ulm', 'Trier'][n % 3]}, {['Germany', 'Europe'][n % 2]}" for n in range(90)])
     assert not are_tags([f"You asked about number {n}, and we will see, as we said, what can be done, friend {n}." for n in range(90)])

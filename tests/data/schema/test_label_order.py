@@ -137,15 +137,12 @@ def test_a_mark_or_nothing_makes_two_classes() -> None:
     assert infer_schema(table, SchemaOverrides(target="zz", order=parse_order("x,"))).roles.labels == ("x", "")
 
 
-def test_relations_have_no_order() -> None:
+def test_relations_have_no_order_and_an_order_names_every_label_once() -> None:
     cells = np.resize(["cause", "part-of", "is-a", "example"], 200).tolist()
     schema = infer_schema(pair_table("relation", cells), SchemaOverrides(target="relation"))
     assert (schema.roles.kind, schema.roles.ordered, schema.certain) == ("labelled_pairs", False, True)
     assert default_loss("labelled_pairs", ("cause", "contrast"), ordered=False) == "softmax"
     assert default_loss("labelled_pairs", ("no", "yes")) == "cosent"
-
-
-def test_an_order_must_name_every_label_once() -> None:
     with pytest.raises(StudioError, match="does not list each label"):
         infer_schema(clear_pairs("wug", "blick"), SchemaOverrides(order=("wug", "other")))
     with pytest.raises(StudioError, match="have no label order"):

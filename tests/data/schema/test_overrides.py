@@ -125,14 +125,11 @@ def test_known_words_correspond_to_the_labels_of_the_training_file(names: tuple[
     assert examples.targets is not None and examples.targets.tolist() == IS_SIMILAR
 
 
-def test_other_categories_are_refused() -> None:
+def test_other_categories_are_refused_and_reversed_scores_too() -> None:
     roles = Roles("labelled_texts", ("text",), "topic", labels=("art", "sport"), ordered=False)
     dev = make_table({"text": [f"a text of number {row}" for row in range(40)], "topic": ["wug", "blick"] * 20})
     with pytest.raises(StudioError, match="cannot be mapped to those of the training file"):
         build_dev_examples(dev, roles)
-
-
-def test_scores_follow_the_scale_of_the_training_file_or_are_refused_if_reversed() -> None:
     reversed_roles = infer_schema(scored("distance"), SchemaOverrides(scale=(5.0, 0.0))).roles
     assert build_dev_examples(scored("score"), reversed_roles)[0].targets == pytest.approx(1 - SHARE, abs=0.01)
     for column in ("score", "wert"):

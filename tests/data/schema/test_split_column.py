@@ -128,13 +128,7 @@ def test_few_validation_rows_are_warned_about(rows: int, is_few: bool) -> None:
     assert (f"only {rows} rows for validation" in messages(diagnose(scored(["train"]), dev=dev), "warning")) == is_few
 
 
-def test_unusable_validation_rows_are_reported() -> None:
-    scores = ["" if CYCLE[row % 5] == "validation" else f"{row % 11 / 2:g}" for row in range(ROWS)]
-    found = diagnose(scored(CYCLE, score=scores))
-    assert found.dev_examples is None and "no row of" in messages(found, "warning") and len(found.examples) == 120
-
-
-def test_groups_in_several_parts_are_reported() -> None:
+def test_groups_in_several_parts_and_unusable_validation_rows_are_reported() -> None:
     groups = [f"group {row // 4}" for row in range(ROWS)]
     split = split_rows(scored(CYCLE, group=groups), "split")
     assert split is not None
@@ -143,6 +137,9 @@ def test_groups_in_several_parts_are_reported() -> None:
     assert finding.rows == tuple(row + 2 for row in range(ROWS) if row % 5 > 2 and groups[row] in trained)
     apart = split_rows(scored(CYCLE, group=[CYCLE[row % 5] for row in range(ROWS)]), "split")
     assert apart is not None and apart.report_groups("group", "warning") == ()
+    scores = ["" if CYCLE[row % 5] == "validation" else f"{row % 11 / 2:g}" for row in range(ROWS)]
+    found = diagnose(scored(CYCLE, score=scores))
+    assert found.dev_examples is None and "no row of" in messages(found, "warning") and len(found.examples) == 120
 
 
 def test_a_conversion_keeps_the_parts_and_drops_test_rows() -> None:

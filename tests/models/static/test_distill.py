@@ -23,9 +23,14 @@ def teacher() -> TransformerEncoder:
     return tiny_encoder("bert", EncoderConfig("mean", True))
 
 
-def test_the_words_of_a_vocabulary_are_whole_in_its_order(teacher: TransformerEncoder) -> None:
+def test_the_words_of_a_vocabulary_are_whole_and_components_keep_the_largest_spread(teacher: TransformerEncoder) -> None:
     found = vocabulary_words(teacher)
     assert found[: len(WORDS)] == WORDS and not any(word.startswith(("#", "[")) for word in found)
+    spread = np.random.default_rng(1).standard_normal((200, 4)) * [3, 0.1, 1, 0.5] + 7
+    found = project_to_principal_components(spread.astype(np.float32), 3)
+    np.testing.assert_allclose(found.std(axis=0), [3, 1, 0.5], rtol=0.2)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-3)
+    assert project_to_principal_components(spread, 9).shape == (200, 4)
 
 
 @pytest.mark.parametrize("mark", ["\u2581", "\u0120"])
@@ -62,14 +67,6 @@ def test_texts_bring_their_words_and_how_often_they_occur(teacher: TransformerEn
     weights = student.backbone.weights.emb_layer.weight.ravel().numpy()[1:]  # type: ignore[union-attr]
     assert weights[0] == pytest.approx(COUNTED_A / (COUNTED_A + 3 / 9)) and weights[-1] == 1
     assert student.coverage(["zebra home unheard"]).unknown == 1
-
-
-def test_principal_components_keep_the_largest_spread_in_order() -> None:
-    spread = np.random.default_rng(1).standard_normal((200, 4)) * [3, 0.1, 1, 0.5] + 7
-    found = project_to_principal_components(spread.astype(np.float32), 3)
-    np.testing.assert_allclose(found.std(axis=0), [3, 1, 0.5], rtol=0.2)
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-3)
-    assert project_to_principal_components(spread, 9).shape == (200, 4)
 
 
 def test_sentence_transformers_opens_it_and_the_card_says_what_it_is(teacher: TransformerEncoder, tmp_path: Path) -> None:

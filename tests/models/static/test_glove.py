@@ -59,10 +59,12 @@ def test_counts_are_those_of_a_plain_loop(monkeypatch: pytest.MonkeyPatch, windo
     np.testing.assert_allclose(found.toarray(), _counted(texts, window), atol=1e-12)
 
 
-def test_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_give_too_many_or_no_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glove, "_MAX_CELLS", 10)
     with pytest.raises(StudioError, match="too many word pairs"):
         cooccurrences(*_flat(_random_texts()), SIZE, 3)
+    with pytest.raises(StudioError, match="no text contains two known words"):
+        GloVe().learn(["bread", "bread", "soup", "soup"])
 
 
 @pytest.mark.parametrize("x_max", [0.7, 100])
@@ -111,14 +113,6 @@ def test_one_step_is_that_of_adagrad() -> None:
         np.testing.assert_allclose(mine, other.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
-def test_fitting_lowers_the_loss() -> None:
-    cells = NonzeroCells.from_matrix(cooccurrences(*_flat(_random_texts()), SIZE, 3), 2.0, 0.75)
-    factors = Factors.draw(SIZE, WIDTH, seed=1)
-    before = glove_loss(factors, cells)
-    fit_factors(cells, factors, epochs=60, rate=0.05)
-    assert glove_loss(factors, cells) < before / 4
-
-
 def test_words_of_one_world_are_neighbours_and_the_seed_decides() -> None:
     texts, learner = two_worlds(), GloVe(GloVe.Params(width=12, epochs=30))
     first = learner.learn(texts)
@@ -138,11 +132,6 @@ def test_progress_ends_at_the_total_and_it_can_be_stopped() -> None:
     with stoppable(lambda: len(told) > steps), pytest.raises(StoppedError):
         learner.learn(two_worlds(), progress=lambda done, total: told.append((done, total)))
     assert len(told) == steps + 1
-
-
-def test_texts_of_single_words_are_told() -> None:
-    with pytest.raises(StudioError, match="no text contains two known words"):
-        GloVe().learn(["bread", "bread", "soup", "soup"])
 
 
 def test_x_max_follows_the_size_of_the_texts() -> None:

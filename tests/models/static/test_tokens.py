@@ -58,19 +58,13 @@ def test_every_word_that_is_learned_from_is_found_again(pieces: list[str]) -> No
     assert [tokens.words[place] for place in tokens.ids(text)] == learned
 
 
-def test_an_unspaced_clause_is_one_unknown_word() -> None:
+def test_an_unspaced_clause_is_one_unknown_word_and_flat_ids_keep_the_bounds_of_texts() -> None:
     found = WordTokens(["dog", "日本"]).coverage(["日本で犬を飼う。", "A dog — 日本", "..."])
     assert (found.known, found.unknown, found.empty) == (2, 2, 2)
     assert found.share == 0.5
-
-
-def test_flat_ids_keep_the_bounds_of_texts() -> None:
     ids, starts = WordTokens(["a", "b"]).flat(["a b x", "", "B"])
     assert (ids.tolist(), starts.tolist()) == ([0, 1, 1], [0, 2, 2, 3])
     assert WordTokens(["a"]).flat([])[1].tolist() == [0]
-
-
-def test_a_word_twice_is_refused() -> None:
     with pytest.raises(StudioError, match="'b' occurs twice"):
         WordTokens(["a", "b", "b"])
 
@@ -82,28 +76,22 @@ def test_a_damaged_file_is_told(tmp_path: Path, content: str) -> None:
         WordTokens.read(tmp_path)
 
 
-def test_words_stand_by_count_and_then_alphabet() -> None:
+def test_words_stand_by_count_and_then_alphabet_and_rare_ones_are_left_out() -> None:
     found = count_words(["b a c", "C. b, A!", "(c) once"], min_count=1)
     assert (found.words, found.counts.tolist(), found.skipped) == (("c", "a", "b", "once"), [3, 2, 2, 1], 0)
     assert count_words(["once (c)", "A! b, C.", "c a b"], min_count=1).words == found.words
-
-
-def test_rare_words_and_those_beyond_the_limit_are_left_out() -> None:
     assert count_words(["a a b b c"], min_count=2).words == ("a", "b")
     assert count_words(["a \ud800x"], min_count=1).words == ("a",), "not valid UTF-8"
     kept = count_words(["a a a b b c c d"], min_count=1, most=2)
     assert (kept.words, kept.skipped) == (("a", "b"), 3)
+    with stoppable(lambda: True), pytest.raises(StoppedError):
+        count_words(["a a"])
 
 
 @pytest.mark.parametrize("texts", [[], ["..."], ["日本で犬を飼う", "猫を飼う"]])
 def test_no_word_is_told(texts: list[str]) -> None:
     with pytest.raises(StudioError, match="no word"):
         count_words(texts)
-
-
-def test_counting_can_be_stopped() -> None:
-    with stoppable(lambda: True), pytest.raises(StoppedError):
-        count_words(["a a"])
 
 
 WORDS = ["the", "naïve", "日本", "don't", "...", "Paris"]
@@ -160,13 +148,10 @@ def test_text_is_read(tmp_path: Path, header: str, ending: str) -> None:
     assert read_vectors(_file(tmp_path, gzip.compress(_lines().encode()))).words == tuple(WORDS), "whatever its name"
 
 
-def test_words_with_spaces_and_second_vectors_are_passed_over(tmp_path: Path) -> None:
+def test_words_with_spaces_and_second_vectors_are_passed_over_and_capitals_told_apart(tmp_path: Path) -> None:
     found = read_vectors(_file(tmp_path, _lines(["the", ". . .", "at name@domain.com", "the", "a\u00a0b", "dog"])))
     assert found.words == ("the", "dog")
     np.testing.assert_array_equal(found.matrix, MATRIX[[0, 5]])
-
-
-def test_a_table_of_many_capitals_tells_them_apart(tmp_path: Path) -> None:
     cased = read_vectors(_file(tmp_path, "Paris 1 0\nparis 0 1\n"))
     assert (cased.tokens.ids("Paris, paris PARIS"), cased.tokens.lowercase) == ([0, 1, 1], False)
     assert read_vectors(_file(tmp_path, "paris 1 0\n")).tokens.ids("Paris") == [0]
@@ -209,20 +194,14 @@ def test_the_line_at_fault_is_told(tmp_path: Path, content: str | bytes, said: s
     assert said in caught.value.message and caught.value.hint
 
 
-def test_a_binary_table_whose_first_line_lies_is_refused_where_only_a_part_is_kept(tmp_path: Path) -> None:
+def test_binary_tables_that_lie_tables_too_large_and_missing_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = np.random.default_rng(0).standard_normal((400, 50)).astype("<f4")
     content = b"400 49\n" + b"".join(b"word%d " % place + row.tobytes() + b"\n" for place, row in enumerate(numbers))
     with pytest.raises(StudioError, match="announces 400 words of 49 numbers"):
         read_vectors(_file(tmp_path, content), 100)
-
-
-def test_more_numbers_than_memory_should_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sbert_studio.models.static.vectors._BYTES", 100)
     with pytest.raises(StudioError, match="more than 0 GiB of numbers in 13 words"):
         read_vectors(_file(tmp_path, "".join(f"word{place} 1 2\n" for place in range(50))))
-
-
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(StudioError, match="cannot be read"):
         read_vectors(tmp_path / "none.txt")
     with pytest.raises(StudioError, match=r"no word vectors 'none\.txt'"):

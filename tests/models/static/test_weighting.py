@@ -44,12 +44,6 @@ def test_the_same_texts_and_seed_give_the_same_table_and_fewer_texts_fewer_compo
     assert first.width == 10 and TfIdf().learn(two_worlds(40)).width == 11  # of twelve words
 
 
-def test_words_of_one_world_are_nearer_to_each_other() -> None:
-    table = TfIdf(TfIdf.Params(dim=2)).learn(two_worlds())
-    cosines = _cosines(build_average_encoder(table).encode(["bread soup", "cheese butter", "ship storm"]))
-    assert cosines[0, 1] > 0.9 and cosines[0, 2] < 0.3
-
-
 def test_too_few_texts_are_told_and_a_stop_is_heard() -> None:
     with pytest.raises(StudioError, match="two texts and two words"):
         TfIdf(TfIdf.Params(min_count=1)).learn(["one text alone"])
@@ -59,23 +53,15 @@ def test_too_few_texts_are_told_and_a_stop_is_heard() -> None:
     assert len(told) == 1
 
 
-def test_a_table_carries_its_words_weights() -> None:
-    table = TfIdf(TfIdf.Params(dim=5)).learn(TEXTS)
-    assert isinstance(table, WordVectors) and TfIdf.weighted and table.counts is not None
-
-
 def _table(counts: np.ndarray | None = None) -> WordVectors:
     matrix = np.array([[1, 0], [2, 0.1], [0, 1], [0, 0]], np.float32)
     return WordVectors(("cat", "kitten", "car", "nothing"), matrix, counts, "small")
 
 
-def test_inverse_document_frequencies_count_texts_and_weigh_unseen_words_most() -> None:
+def test_frequencies_come_from_texts_or_counts_or_zipf_and_unseen_words_weigh_most() -> None:
     found = word_weights("tfidf", _table(), ["Cat, cat!", "the cat and the car", "..."])
     expected = [np.log(4 / 3) + 1, np.log(4 / 1) + 1, np.log(4 / 2) + 1, np.log(4 / 1) + 1]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_frequencies_come_from_texts_or_counts_or_zipf() -> None:
     np.testing.assert_allclose(frequencies(_table()), np.array([12, 6, 4, 3]) / 25)
     counted = _table(np.array([1, 3, 4, 0]))
     np.testing.assert_allclose(frequencies(counted), [1 / 8, 3 / 8, 1 / 2, 0])
@@ -83,13 +69,10 @@ def test_frequencies_come_from_texts_or_counts_or_zipf() -> None:
     np.testing.assert_array_equal(frequencies(counted, ["dog"]), np.zeros(4))
 
 
-def test_sif_is_equation_3() -> None:
+def test_sif_is_equation_3_and_other_weightings_are_refused() -> None:
     np.testing.assert_allclose(sif(np.array([0, 1e-3, 0.999])), [1, 0.5, 1e-3], rtol=1e-6)
     np.testing.assert_allclose(word_weights("sif", _table(), a=0.24), 0.24 / (0.24 + np.array([12, 6, 4, 3]) / 25), rtol=1e-6)
     np.testing.assert_array_equal(word_weights("plain", _table()), np.ones(4))
-
-
-def test_an_unknown_weighting_and_idf_without_texts_are_told() -> None:
     with pytest.raises(StudioError, match="must be fitted to texts"):
         word_weights("tfidf", _table())
     with pytest.raises(StudioError, match="no weighting 'bm25'"):
@@ -110,15 +93,12 @@ def test_the_common_component_is_the_first_singular_vector_and_is_removed(count:
     assert not bias.any()
 
 
-def test_a_mean_is_subtracted_first() -> None:
+def test_a_mean_is_subtracted_first_and_no_more_components_than_the_vectors_span() -> None:
     vectors = np.random.default_rng(5).normal(size=(50, 4)) + 3
     mean = vectors.mean(axis=0)
     components = common_components(vectors - mean)
     matrix, bias = removal_transform(components, mean)
     np.testing.assert_allclose(vectors @ matrix.T + bias, (vectors - mean) @ (np.eye(4) - components @ components.T), atol=1e-5)
-
-
-def test_no_more_components_than_the_vectors_span() -> None:
     assert common_components(np.zeros((5, 3))).shape == (3, 0)
     np.testing.assert_array_equal(removal_transform(common_components(np.zeros((5, 3))))[0], np.eye(3))
     assert common_components(np.outer(np.arange(4.0), [1, 2, 2]), 2).shape == (3, 1)

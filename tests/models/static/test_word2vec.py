@@ -82,12 +82,9 @@ def test_a_text_longer_than_gensim_reads_is_learned_whole() -> None:
     assert found["wave"] > max(found["bread"], found["soup"])
 
 
-def test_texts_of_single_words_are_told() -> None:
+def test_texts_of_single_words_and_a_missing_gensim_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StudioError, match="no text contains two known words"):
         _learner("cbow").learn(["bread", "bread"])
-
-
-def test_a_missing_gensim_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(StudioError, match="gensim") as caught:
         _learner("cbow").learn(two_worlds(10))
