@@ -28,7 +28,6 @@ DAYS = [date(2023, 1, 28) + timedelta(days=9 * step) for step in range(30)]
 )
 def test_formats_of_people_and_programs_are_read_as_their_local_day(form: str) -> None:
     found = parse_dates("sent", [day.strftime(form) for day in DAYS])
-    assert found is not None
     assert found.days.tolist() == DAYS and (found.blank, found.unreadable, found.order) == (0, 0, "")
 
 

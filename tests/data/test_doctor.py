@@ -52,7 +52,6 @@ def mentions(diagnosis: Diagnosis, words: str) -> bool:
 
 
 def fixed(table: Table, finding: Finding) -> Table:
-    assert finding.fix is not None
     return apply_fix(table, Fix(**finding.fix.to_json()))
 
 

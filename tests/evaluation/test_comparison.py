@@ -74,7 +74,6 @@ def test_the_mean_is_over_files_and_all_is_over_their_rows() -> None:
     encoder = WordEncoder()
     found = evaluate_model("words", encoder, files, [group])
     own = found.groups[0]
-    assert own is not None and own.pooled is not None
     first, second = (report.scores for report in found.reports)
     for name in ("cosine", "dot", "euclidean", "manhattan"):
         for kind in ("spearman", "pearson"):
@@ -152,7 +151,6 @@ def test_an_average_is_over_the_figures_of_suites() -> None:
     assert [(group.name, group.members) for group in groups] == [("A", (0, 1))]
     found = evaluate_model("words", WordEncoder(), files, groups, [SuiteAverage("both", ("A", "B"), 2)])
     own, average = found.groups[0], found.averages[0]
-    assert own is not None and own.pooled is not None and average is not None
     figures = [own.pooled.scores["cosine"]["spearman"], found.reports[2].scores["cosine"]["spearman"]]
     assert average.mean["cosine"]["spearman"] == pytest.approx(np.mean(figures)) == average.main
 

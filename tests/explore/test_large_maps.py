@@ -88,7 +88,6 @@ def test_places_and_clusters_are_stored(vectors: np.ndarray, tmp_path: Path) -> 
     assert large_maps.load_placed(path, len(vectors), 2, groups) is None
     large_maps.store_placed(path, points, whole)
     again = large_maps.load_placed(path, len(vectors), 2, groups)
-    assert again is not None
     assert np.array_equal(again[0], points)
     for name in ("ids", "nearest", "typicality", "labels", "sizes"):
         assert np.array_equal(getattr(again[1], name), getattr(whole, name)), name

@@ -227,7 +227,6 @@ NAMES = [name for name in LOSSES if LOSSES[name].classes_in_batch]
 
 def members(data: Batch, i: int) -> tuple[list[int], list[int]]:
     """The siblings of text i, and the texts of other classes; neither says the same as i."""
-    assert data.targets is not None
     others = [j for j in range(len(data.targets)) if data.ids[0][j] != data.ids[0][i]]
     return [j for j in others if data.targets[j] == data.targets[i]], [j for j in others if data.targets[j] != data.targets[i]]
 
@@ -260,7 +259,6 @@ def repeated() -> Batch:
     Under dropout the vectors of two copies are not the same.
     """
     data = batch("labelled_texts", rows=9)
-    assert data.targets is not None
     data.targets[:] = torch.tensor([0, 1, 0, 1, 1, 0, 1, 2, 0])
     for copy, first in ((4, 1), (6, 0)):
         data.ids[0][copy] = data.ids[0][first]
@@ -273,7 +271,6 @@ def agree(name: str, data: Batch, expected: Tensor, column: Tensor, **settings: 
     value.backward()
     expected.backward()
     assert value.item() == pytest.approx(expected.item(), abs=1e-9)
-    assert ours.grad is not None and column.grad is not None
     assert torch.allclose(ours.grad, column.grad, atol=1e-9, rtol=0)
     assert ours.grad.abs().max() > 1e-4
 
@@ -286,7 +283,6 @@ def test_supervised_contrastive_is_the_papers_equation(data: Batch, temperature:
 
 
 def prototypes(vectors: Tensor, points: Tensor, data: Batch, temperature: float) -> Tensor:
-    assert data.targets is not None
     terms = []
     for z, own in zip(vectors, data.targets.tolist(), strict=True):
         raised = [(equations.cos(z, point) / temperature).exp() for point in points]

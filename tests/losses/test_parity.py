@@ -89,7 +89,6 @@ def taught(name: str, ours: dict[str, Any], theirs: nn.Module, kind: str = "trip
 
 
 def margins(data: Batch) -> Batch:
-    assert data.targets is not None
     return Batch(data.columns, data.targets[:, :1] - data.targets[:, 1:], data.ids)
 
 

@@ -93,7 +93,6 @@ def test_deletion_keeps_special_tokens_and_the_order_and_at_least_one_word() -> 
 @pytest.mark.parametrize("widths", ["", "8,16"])
 def test_adaptive_layers_equal_sentence_transformers(tiny_model: Path, widths: str) -> None:
     examples = scored_pairs(6)
-    assert examples.targets is not None
     model, targets = peer(tiny_model), torch.from_numpy(examples.targets)
     inner = theirs.CoSENTLoss(model)
     options: dict[str, Any] = {"n_layers_per_step": -1}

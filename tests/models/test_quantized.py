@@ -124,7 +124,6 @@ def test_it_is_described_without_being_loaded(catalog: Catalog, unpacked: bool) 
 def test_a_damaged_folder_is_written_again_and_another_file_refused(catalog: Catalog, tmp_path: Path) -> None:
     catalog.load(NAME)
     folder = catalog.resolve(NAME).path
-    assert folder is not None
     (folder / "tokenizer.json").write_text("{}")
     before = catalog.load_trainable(NAME).encode(TEXTS)
     assert len((folder / "tokenizer.json").read_text()) > 100
@@ -165,9 +164,6 @@ def test_trained_rows_give_the_gradient_of_the_whole_table() -> None:
     assert torch.equal(table(ids), whole(ids))
     (table(ids) * factors).sum().backward()
     (whole(ids) * factors).sum().backward()
-    assert table.trained is not None
-    assert table.trained.weight.grad is not None
-    assert whole.weight.grad is not None
     torch.testing.assert_close(table.trained.weight.grad, whole.weight.grad[[3, 7, 39]])
     with torch.no_grad():
         table.trained.weight.add_(1)

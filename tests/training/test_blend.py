@@ -226,9 +226,7 @@ def test_a_resumed_training_ends_with_the_same_interval(tmp_path: Path, whole: t
 def test_a_checkpoint_holds_the_evaluations_that_it_knows_of(tmp_path: Path) -> None:
     tune(tmp_path, stop_at=11)
     path = Checkpoints(tmp_path).newest()
-    assert path is not None
     state, tensors = read_state(path), read_tensors(path)
-    assert state.evaluations is not None
     assert list(state.evaluations) == ["step-2", "step-5", "step-7", "step-10"]
     assert set(tensors.evaluations) == set(state.evaluations)
     assert all(found.shape == (1000,) for found in tensors.evaluations.values())

@@ -89,7 +89,6 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def turned(examples: Examples) -> Examples:
-    assert examples.targets is not None
     top = 1.0 if examples.targets.dtype.kind == "f" else len(examples.labels) - 1
     return replace(examples, targets=(top - examples.targets).astype(examples.targets.dtype))
 
@@ -279,7 +278,6 @@ def test_rows_of_which_none_are_held_out_are_asked_about(tmp_path: Path, archite
 def by_nearness(of: Callable[..., Examples]) -> tuple[Examples, np.ndarray]:
     """400 rows, and the places of the 120 that the untuned model ranks nearest to where their score does."""
     many = of(400)
-    assert many.targets is not None
     left, right = encode_columns(tiny_encoder(), many.texts[:2])
     top = 1.0 if many.targets.dtype.kind == "f" else len(many.labels) - 1
     ranks = np.asarray(similarities(left, right)["cosine"]).argsort().argsort() / (len(many) - 1)
@@ -315,7 +313,6 @@ def test_what_it_costs_elsewhere_is_measured_before_and_after(tmp_path: Path, pr
     assert outcome.before["general"]["rows"] == 60 == outcome.after["general"]["rows"]
     assert all("general" in mark for mark in outcome.after["strengths"])
     known = evaluator.GeneralProbe.build(load_folder(outcome.model))
-    assert known is not None
     assert known.untuned["score"] == pytest.approx(outcome.after["general"]["score"], abs=1e-5)
     assert "everyday pairs" in (outcome.model / "README.md").read_text()
 
@@ -334,7 +331,6 @@ def test_a_loss_of_retrieval_raises_the_alarm_even_where_everyday_pairs_stay(pro
     texts = {text: " ".join(reversed(text.split())) for text in sentences(80)}
     data = build_set("reversed", texts, {text: text for text in texts}, [(text, text, 1.0) for text in texts])
     watched = evaluator.GeneralProbe.build(tiny_encoder(), data)
-    assert watched is not None
     same, collapsed = watched(tiny_encoder()), tiny_encoder()
     assert same["retrieval"]["change_interval"] == [0.0, 0.0]
     with torch.no_grad():
@@ -434,7 +430,6 @@ def test_folds_are_as_many_as_groups_and_labels_allow() -> None:
     with pytest.raises(StudioError):
         plan_folds(small_spec(evaluation="folds"), scored_pairs(3), None)
     examples = rare(100, 3)
-    assert examples.targets is not None
     (left, right), yes = map(list, examples.texts), np.flatnonzero(examples.targets)
     for place in yes.tolist():
         left[place] = "cat dog cat"
@@ -451,7 +446,6 @@ RARE = small_spec(epochs=0.5, loss="cosent", accept_alarm="both")
 def rare(rows: int, positives: int, *, seed: int = 0) -> Examples:
     """Pairs that say yes where they share the most words."""
     pairs = scored_pairs(rows, seed)
-    assert pairs.targets is not None
     labels = np.zeros(rows, np.int64)
     labels[np.argsort(-pairs.targets)[:positives]] = 1
     return replace(pairs, kind="labelled_pairs", targets=labels, labels=("no", "yes"), ordered=True)
@@ -488,7 +482,6 @@ def test_a_run_that_nothing_can_judge_says_so_instead_of_a_score_of_nothing(tmp_
     assert outcome.status == "finished" and outcome.before == outcome.after == {}
     assert len(told.notices("the model cannot be evaluated")) == 1 and not told.of(Evaluated)
     told, dev = Told(), rare(30, 10, seed=4)
-    assert dev.targets is not None
     outcome = run(RARE, tmp_path / "dev", told, examples=rare(60, 20), dev=dev.take(np.flatnonzero(dev.targets == 0)))
     assert outcome.status == "finished" and outcome.after == {}
     assert told.notices("all 20 held-out rows are labelled “no”")

@@ -129,7 +129,6 @@ def test_dropout_scales_what_it_keeps_and_follows_torchs_random_state() -> None:
     x = torch.randn(50, 3, requires_grad=True)
     out = FastDropout(0.3).train()(x)
     out.sum().backward()
-    assert x.grad is not None
     torch.testing.assert_close(x.grad, (out != 0).float() / 0.7)
 
 

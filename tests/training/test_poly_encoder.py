@@ -19,8 +19,7 @@ from sbert_studio.models.base import PairScorer
 from sbert_studio.models.poly_encoder import PolyEncoder, load_poly_encoder
 from sbert_studio.training.blend import set_strength
 from sbert_studio.training.events import Started, Step
-from sbert_studio.training.prepare import create_model, prepare
-from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
+from sbert_studio.training.prepare import create_model
 from sbert_studio.training.trainer import TrainingOutcome, train
 
 from .tiny import (
@@ -37,8 +36,6 @@ from .tiny import (
     tiny_words,
     yes_or_no,
 )
-
-CPU = torch.device("cpu")
 
 
 def run(folder: Path, encoder: PolyEncoder, examples: Any, told: Told | None = None, *, dev: Any = None, **values: Any) -> TrainingOutcome:
@@ -86,24 +83,6 @@ def test_every_kind_of_pairs_is_learned_and_judged(
     told = Told()
     outcome = run(tmp_path, tiny_poly(), examples, told, dev=dev, epochs=1)
     assert (told[0].loss, outcome.after["metric"], outcome.status) == (objective, metric, "finished")
-
-
-@pytest.mark.parametrize("objective", ["in_batch", "cosine", "cosine+cosent"])
-def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str) -> None:
-    examples = positive_pairs(20) if objective == "in_batch" else scored_pairs(20)
-
-    def gradients(size: int) -> list[torch.Tensor]:
-        encoder, processes = tiny_poly(dropout=0.0), Processes(CPU)
-        spec = poly_spec(loss=objective)
-        made = prepare(spec, encoder, examples, processes)
-        parts = TrainingParts(spec, encoder, made, encoder.training_rows(examples), None, processes, Path(), Told())
-        loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
-        return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
-
-    whole, split = gradients(11), gradients(3)
-    assert len(whole) == len(split) > 5
-    for one, other in zip(whole, split, strict=True):
-        torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-3)
 
 
 @pytest.mark.slow

@@ -156,7 +156,6 @@ def test_an_adapter_keeps_the_prompts_that_it_was_trained_with(tmp_path: Path) -
     encoder = prompted(ASKS)
     override_prompts(encoder, "moon ")
     outcome = train(small_spec(method="lora", lora_r=2, epochs=0.5), scored_pairs(), Told(), never, encoder=encoder, folder=tmp_path)
-    assert outcome.adapter is not None
     base = prompted(ASKS)
     load_adapter(base, outcome.adapter)
     assert (base.prompts, base.tokens.prompt) == ({"default": "moon "}, "moon ")

@@ -21,9 +21,6 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.lora import LoraSettings, find_targets
 from sbert_studio.models.transformer import TransformerEncoder
 from sbert_studio.training.events import Step
-from sbert_studio.training.optim import Optimizer
-from sbert_studio.training.prepare import prepare
-from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
 from sbert_studio.training.trainer import train
 from sbert_studio.workspace import Workspace
 
@@ -80,36 +77,15 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def test_targets_are_found_padding_moves_nothing_and_merging_changes_nothing(encoder: TransformerEncoder) -> None:
+def test_targets_are_found_and_the_adapter_is_small(encoder: TransformerEncoder) -> None:
     assert (encoder.dim, encoder.config.pooling, encoder.backbone.config.model_type) == (576, "mean", "llama")
     names = find_targets(encoder.backbone)
     endings = ["q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "down_proj"]
     assert sorted(names) == sorted(name for name, _ in encoder.backbone.named_modules() if name.rsplit(".", 1)[-1] in endings)
     assert len(names) == LAYERS * len(endings)
-
-    plain = unit(encoder.encode(TEXTS))
-    rows = encoder.tokenize(TEXTS)
-    right = encoder.collate(rows)
-    longest = right["input_ids"].shape[1]
-    left = {
-        "input_ids": torch.tensor([[encoder.tokens.pad] * (longest - len(row)) + row for row in rows]),
-        "attention_mask": right["attention_mask"].flip(1),
-    }
-    with torch.no_grad():
-        for batch in (right, left):
-            np.testing.assert_allclose(unit(encoder(batch).numpy()), plain, atol=1e-5)
-
     encoder.add_adapter(LoraSettings(r=16, alpha=32))
     learning = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
     assert 0.005 < learning / encoder.parameters_count < 0.05
-    torch.manual_seed(3)
-    for name, weight in encoder.named_parameters():
-        if "lora_B" in name:
-            weight.data.normal_(std=0.01)
-    unmerged = unit(encoder.encode(TEXTS))
-    assert np.abs(unmerged - plain).max() > 1e-3
-    encoder.merge_adapter()
-    np.testing.assert_allclose(unit(encoder.encode(TEXTS)), unmerged, atol=1e-5)
 
 
 def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
@@ -125,7 +101,6 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
     outcome = train(spec, EXAMPLES, told, never, encoder=encoder, folder=tmp_path / "run")
     losses = [event.loss for event in told.of(Step)]
     assert losses[-1] < 0.5 * losses[0]
-    assert outcome.adapter is not None
     merged = load_folder(outcome.model)
     assert (merged.dim, merged.config.activation) == (768, "gelu")
     vectors = unit(merged.encode(TEXTS))
@@ -136,24 +111,7 @@ def test_lora_with_the_projection_learns_and_its_adapter_opens_by_the_hub_id(
 
     plain = catalog.load_trainable(HUB_ID)
     adapted = PeftModel.from_pretrained(plain.backbone, str(outcome.adapter)).eval()
-    assert merged.projection is not None
     with torch.no_grad():
         for text, expected in zip(TEXTS[:2], vectors[:2], strict=True):
             hidden = adapted(**plain.tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(dim=0, keepdim=True)
             np.testing.assert_allclose(unit(merged.projection(hidden).numpy())[0], expected, atol=1e-5)
-
-
-def test_the_whole_model_with_the_projection_learns(encoder: TransformerEncoder, tmp_path: Path) -> None:
-    spec = small_spec(loss="cosine", projection=768, learning_rate=2e-4, gradient_checkpointing=True)
-    processes = Processes(encoder.device)
-    objective = prepare(spec, encoder, EXAMPLES, processes)
-    parts = TrainingParts(spec, encoder, objective, encoder.training_rows(EXAMPLES), None, processes, tmp_path, lambda event: None)
-    learning = parts.trainable()[0]
-    assert sum(weight.numel() for weight in learning.values()) == encoder.parameters_count > 28_000_000 + LAYERS * 3_500_000
-    optimiser, steps = Optimizer(learning, spec, 4), GradientSteps(parts, "bfloat16", 8)
-    losses = []
-    for step in range(4):
-        loss, _ = steps.backward(np.arange(len(PAIRS)), step)
-        optimiser.step(step, loss)
-        losses.append(float(loss))
-    assert losses[-1] < 0.7 * losses[0]

@@ -17,9 +17,10 @@ from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.fast_layers import pack_batches
 from sbert_studio.training.optim import Optimizer
 from sbert_studio.training.prepare import prepare
+from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.steps import GradientSteps, Processes, TrainingParts
 
-from .tiny import Told, bare_sentences, scored_pairs, small_spec, tiny_encoder
+from .tiny import Told, bare_sentences, cross_spec, poly_spec, positive_pairs, scored_pairs, small_spec, tiny_cross, tiny_encoder, tiny_poly
 
 CPU = torch.device("cpu")
 
@@ -47,27 +48,34 @@ def test_columns_and_views_are_read_in_one_forward() -> None:
     assert len(set(ids.ravel().tolist())) == 3
 
 
-@pytest.mark.parametrize("objective", ["cosine", "cosent"])
-@pytest.mark.parametrize("micro", [1, 3, 5])
-def test_the_gradient_does_not_depend_on_the_rows_at_a_time(objective: str, micro: int) -> None:
-    def gradients(size: int) -> list[torch.Tensor]:
-        encoder, examples, processes = tiny_encoder(dropout=0.0), scored_pairs(20), Processes(CPU)
-        spec = small_spec(loss=objective)
-        parts = TrainingParts(
-            spec,
-            encoder,
-            prepare(spec, encoder, examples, processes),
-            encoder.training_rows(examples),
-            None,
-            processes,
-            Path(),
-            Told(),
-        )
+CASES: dict[str, tuple[Any, TrainSpec, Examples]] = {
+    "cosine": (tiny_encoder, small_spec(loss="cosine"), scored_pairs(20)),
+    "cosent": (tiny_encoder, small_spec(loss="cosent"), scored_pairs(20)),
+    "cross": (tiny_cross, cross_spec(loss="mse"), scored_pairs(20)),
+    "cross, lora": (tiny_cross, cross_spec(loss="mse", method="lora", lora_dropout=0.0), scored_pairs(20)),
+    "poly": (tiny_poly, poly_spec(loss="in_batch"), positive_pairs(20)),
+    "poly, cosine": (tiny_poly, poly_spec(loss="cosine"), scored_pairs(20)),
+    "poly, cosine+cosent": (tiny_poly, poly_spec(loss="cosine+cosent"), scored_pairs(20)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activations(case: str) -> None:
+    make, plain, examples = CASES[case]
+
+    def gradients(size: int, checkpointing: bool = False) -> list[torch.Tensor]:
+        encoder, processes, spec = make(dropout=0.0), Processes(CPU), plain.replace(gradient_checkpointing=checkpointing)
+        objective = prepare(spec, encoder, examples, processes)
+        parts = TrainingParts(spec, encoder, objective, encoder.training_rows(examples), None, processes, Path(), Told())
         loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
-    for whole, split in zip(gradients(11), gradients(micro), strict=True):
-        torch.testing.assert_close(split, whole, atol=1e-5, rtol=1e-3)
+    whole = gradients(11)
+    for size, checkpointing in ((1, False), (3, case.startswith("cross")), (5, False)):
+        split = gradients(size, checkpointing)
+        assert len(whole) == len(split) > 5
+        for one, other in zip(whole, split, strict=True):
+            torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-3)
 
 
 def test_the_rate_rises_falls_is_never_zero_and_begins_anew_in_each_round() -> None:

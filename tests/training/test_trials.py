@@ -92,7 +92,6 @@ def test_folds_share_no_text_divide_anew_by_seed_and_keep_groups_together() -> N
     plan = plan_members(small_spec(folds=5), examples, None)
     assert sorted(line for member in plan for line in member.held.lines.tolist()) == examples.lines.tolist()  # type: ignore[union-attr]
     for member in plan:
-        assert member.held is not None
         assert not texts_of(member.train_rows) & texts_of(member.held)
         assert len(member.train_rows) + len(member.held) == 90
     assert len({member.name for member in plan}) == 5
@@ -106,11 +105,9 @@ def test_folds_share_no_text_divide_anew_by_seed_and_keep_groups_together() -> N
         f"fold {number} of 3, evaluated on {name}" for number, name in zip((1, 2, 3), _order(plan), strict=True)
     ]
     for member in plan:
-        assert member.held is not None
         assert len(set(member.held.groups)) == 1
         assert not set(member.train_rows.groups) & set(member.held.groups)
     (single,) = plan_members(small_spec(by_group=True, dev_fraction=0.34), grouped(), None)
-    assert single.held is not None
     assert not set(single.train_rows.groups) & set(single.held.groups)
 
 
@@ -207,7 +204,6 @@ def test_the_dial_of_several_seeds_shows_the_marks_of_the_model_that_is_kept(
     folder = shutil.copytree(kept, tmp_path / "run")
     best = max(told.of(PartEnded), key=lambda event: event.after["score"])
     shown = strength_marks(outcome.before, outcome.after)
-    assert shown is not None
     assert [mark["score"] for mark in shown["marks"]] == [mark["score"] for mark in best.after["strengths"]]
     for mark in shown["marks"]:
         after = set_strength(folder, SEEDS, mark["strength"], load=tiny_encoder)

@@ -50,7 +50,6 @@ def scored_pairs(count: int = 64, seed: int = 0) -> Examples:
 def labelled_pairs(count: int = 64, seed: int = 0) -> Examples:
     """Three classes by the share of words."""
     pairs = scored_pairs(count, seed)
-    assert pairs.targets is not None
     return _examples(
         "labelled_pairs", pairs.texts, np.digitize(pairs.targets, [0.1, 0.25]).astype(np.int64), ("contradiction", "neutral", "entailment")
     )
@@ -167,7 +166,6 @@ def cross_spec(**values: Any) -> TrainSpec:
 def yes_or_no(count: int = 64, seed: int = 0) -> Examples:
     """Two classes by the share of words."""
     pairs = labelled_pairs(count, seed)
-    assert pairs.targets is not None
     return Examples("labelled_pairs", pairs.texts, (pairs.targets > 0).astype(np.int64), pairs.lines, ("no", "yes"))
 
 

@@ -39,7 +39,6 @@ def messages(diagnosis: Diagnosis, severity: str) -> str:
 
 
 def counts(split: RowSplit | None) -> dict[str, object]:
-    assert split is not None
     return split.to_json()
 
 
@@ -131,7 +130,6 @@ def test_few_validation_rows_are_warned_about(rows: int, is_few: bool) -> None:
 def test_groups_in_several_parts_and_unusable_validation_rows_are_reported() -> None:
     groups = [f"group {row // 4}" for row in range(ROWS)]
     split = split_rows(scored(CYCLE, group=groups), "split")
-    assert split is not None
     (finding,) = split.report_groups("group", "warning")
     trained = {groups[row] for row in range(ROWS) if row % 5 < 3}
     assert finding.rows == tuple(row + 2 for row in range(ROWS) if row % 5 > 2 and groups[row] in trained)
