@@ -47,9 +47,10 @@ def altered(tmp_path: Path, bundled_folder: Path, monkeypatch: pytest.MonkeyPatc
     return copy
 
 
-def test_sorts_of_names_are_told_apart_and_what_is_missing_is_named(
-    catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_told_apart_and_what_is_missing_is_named(catalog: Catalog, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StudioError, match=RUN):
+        catalog.resolve(RUN)
+    assert not (catalog.workspace.runs / RUN).exists()
     shutil.copytree(folder, catalog.workspace.run(RUN) / "model")
     assert catalog.resolve("all-MiniLM-L6-v2").kind == "bundled"
     assert catalog.resolve("sentence-transformers/all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
@@ -57,9 +58,6 @@ def test_sorts_of_names_are_told_apart_and_what_is_missing_is_named(
     assert catalog.resolve(str(folder)).kind == "folder"
     assert catalog.resolve("owner/model").kind == "hub"
     assert catalog.bundled() == ["all-MiniLM-L6-v2", "multilingual-e5-small"]
-    with pytest.raises(StudioError, match=RUN):
-        catalog.resolve(RUN)
-    assert not (catalog.workspace.runs / RUN).exists()
     monkeypatch.setitem(BUNDLED, "absent", Bundled("no_such_package", "model", "0" * 64, "owner/absent"))
     with pytest.raises(StudioError, match="not installed"):
         catalog.resolve("absent")
