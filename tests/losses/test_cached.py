@@ -103,7 +103,7 @@ def test_under_autocast_weights_get_gradients_and_ignored_columns_none() -> None
 
 
 @pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings(name: str, kind: str) -> None:
+def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings_and_needs_the_same(name: str, kind: str) -> None:
     data = batch(kind, name=name)
     wrapped = MatryoshkaLoss(lambda width: make(name, dim=width), DIM, [2, 6], [0.5, 0.25]).double()
     expected = 0.0
@@ -118,10 +118,6 @@ def test_it_is_the_weighted_sum_of_the_objective_on_shortened_embeddings(name: s
             targets = targets[..., :width] * targets.norm(dim=-1, keepdim=True) / targets[..., :width].norm(dim=-1, keepdim=True)
         expected += weight * make(name, dim=width).double()(columns, targets, data.ids).item()
     assert wrapped(data.columns, data.targets, data.ids).item() == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(("name", "kind"), PAIRS)
-def test_it_needs_what_the_wrapped_objective_needs(name: str, kind: str) -> None:
     wrapped, inner = build_loss(name, {}, dim=DIM, labels=CLASSES, matryoshka_dims=(4,)), make(name)
     assert isinstance(wrapped, MatryoshkaLoss)
     for attribute in ("name", "kinds", "views", "in_batch", "whole_batch", "ranks", "needs_targets", "params", "labels"):

@@ -45,17 +45,13 @@ def test_extreme_embeddings_stay_finite(name: str, kind: str, extreme: str) -> N
 
 
 @every
-def test_rows_may_come_in_any_order(name: str, kind: str) -> None:
+def test_rows_may_come_in_any_order_and_whole_batch_says_whether_a_batch_may_be_split(name: str, kind: str) -> None:
     data = batch(kind, name=name)
     shuffled = data.rows(torch.randperm(9, generator=torch.Generator().manual_seed(1)))
     objective = make(name).double()
     assert objective(data.columns, data.targets, data.ids).item() == pytest.approx(
         objective(shuffled.columns, shuffled.targets, shuffled.ids).item(), abs=1e-12
     )
-
-
-@every
-def test_whole_batch_says_truly_whether_a_batch_may_be_split(name: str, kind: str) -> None:
     data, objective = batch(kind, name=name), make(name).double()
     parts = [data.rows(slice(0, 5)), data.rows(slice(5, 9))]
     whole = objective(data.columns, data.targets, data.ids).item()

@@ -108,15 +108,11 @@ def test_pooling_equals_a_loop_over_real_tokens(mode: str, side: str) -> None:
 
 
 @pytest.mark.parametrize("mode", POOLINGS)
-def test_tokens_behind_a_prompt_keep_their_places(mode: str) -> None:
+def test_tokens_behind_a_prompt_keep_their_places_and_modes_are_joined_in_float32(mode: str) -> None:
     hidden, mask, tokens = batch("right")
     rows = [row for row, text in enumerate(tokens) if len(text) > 2]
     expected = torch.stack([naive(tokens[row][2:], mode, 2) for row in rows])
     torch.testing.assert_close(Pooling(mode, skip=2)(hidden[rows], mask[rows]), expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("mode", POOLINGS)
-def test_no_mask_means_real_tokens_and_modes_are_pooled_in_float32_and_joined(mode: str) -> None:
     hidden, mask, _ = batch("right")
     torch.testing.assert_close(Pooling(mode)(hidden, None), Pooling(mode)(hidden, torch.ones_like(mask)), rtol=1e-5, atol=1e-6)
     half = hidden.bfloat16()

@@ -279,8 +279,8 @@ def test_a_bfloat16_checkpoint_is_saved_as_float32_and_a_model_in_lower_precisio
     loaded.save(tmp_path / "model")
     assert json.loads((tmp_path / "model" / "config.json").read_text())["dtype"] == "float32"
     with pytest.raises(StudioError, match="bfloat16"):
-        tiny_encoder().freeze("bfloat16").save(tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+        tiny_encoder().freeze("bfloat16").save(tmp_path / "frozen")
+    assert not (tmp_path / "frozen").exists()
 
 
 def test_no_path_of_this_machine_is_written(tmp_path: Path) -> None:

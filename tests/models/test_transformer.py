@@ -25,16 +25,12 @@ def one_by_one(encoder: TransformerEncoder, texts: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", BACKBONES)
-def test_a_batch_without_a_mask_equals_one_with_a_full_mask(kind: str) -> None:
+def test_a_full_mask_and_padding_on_either_side_give_the_same_vectors(kind: str) -> None:
     encoder = tiny_encoder(kind)
     batch = encoder.collate(encoder.tokenize(["the cat sat on", "on sat cat the", "sat the on cat"]))
     assert batch["attention_mask"].all()
     with torch.no_grad():
         torch.testing.assert_close(encoder({"input_ids": batch["input_ids"]}), encoder(batch), rtol=0, atol=2e-6)
-
-
-@pytest.mark.parametrize("kind", BACKBONES)
-def test_padding_on_either_side_gives_the_same_vectors(kind: str) -> None:
     encoder = tiny_encoder(kind, EncoderConfig("+".join(POOLINGS), normalize=True))
     rows = encoder.tokenize(TEXTS[:5])
     right = encoder.collate(rows)

@@ -212,7 +212,7 @@ def test_of_a_single_evaluation_the_interval_is_the_paired_bootstraps_and_of_ble
     assert kept["gain_interval"] == after["gain_interval"]
     assert after["chosen_among"] == 10, "six evaluations, three blends and the untuned model"
     told = Told()
-    after = dict(tune(tmp_path, SPEC.replace(epochs=1, evaluations_per_epoch=1), told=told).after)
+    after = dict(tune(tmp_path / "single", SPEC.replace(epochs=1, evaluations_per_epoch=1), told=told).after)
     assert after["chosen_among"] == 1 and describe_selection(after) == ""
     assert after["gain_interval"] == pytest.approx(told_by_itself(told, after), abs=1e-6)
 

@@ -63,14 +63,15 @@ CASES: dict[str, tuple[Any, TrainSpec, Examples]] = {
 def test_the_gradient_depends_neither_on_the_rows_at_a_time_nor_on_kept_activations(case: str) -> None:
     make, plain, examples = CASES[case]
 
-    def gradients(size: int, checkpointing: bool = False) -> list[torch.Tensor]:
+    def gradients(size: int, checkpointing: bool = False, precision: str = "float32") -> list[torch.Tensor]:
         encoder, processes, spec = make(dropout=0.0), Processes(CPU), plain.replace(gradient_checkpointing=checkpointing)
         objective = prepare(spec, encoder, examples, processes)
         parts = TrainingParts(spec, encoder, objective, encoder.training_rows(examples), None, processes, Path(), Told())
-        loss, _ = GradientSteps(parts, "float32", size).backward(np.arange(11), 0)
+        loss, _ = GradientSteps(parts, precision, size).backward(np.arange(11), 0)
         return [loss, *(item.grad.to_dense() for item in encoder.parameters() if item.grad is not None)]
 
     whole = gradients(11)
+    torch.testing.assert_close(gradients(11, precision="bfloat16")[0], whole[0], atol=0.05, rtol=0.05)
     for size, checkpointing in ((1, False), (3, case.startswith("cross")), (5, False)):
         split = gradients(size, checkpointing)
         assert len(whole) == len(split) > 5

@@ -9,7 +9,6 @@ import pytest
 
 from sbert_studio.data.loading.table import Table, read_table
 from sbert_studio.evaluation.tasks.sts import spearman
-from sbert_studio.models.static.glove import GloVe
 from sbert_studio.models.static.vectors import VECTOR_PACKAGES, WordVectors, is_package_installed, load_pretrained
 from sbert_studio.models.static.weighting import common_components, removal_transform, word_weights
 
@@ -57,13 +56,3 @@ def test_weights_and_the_common_component_help_on_stsb(real_data: Path) -> None:
     assert plain == pytest.approx(0.413, abs=0.005)
     assert _score(weighted, gold) == pytest.approx(0.527, abs=0.005)
     assert _score(weighted @ matrix.T + bias, gold) == pytest.approx(0.554, abs=0.005)
-
-
-@pytest.mark.slow
-def test_glove_learns_from_the_texts_of_stsb(real_data: Path) -> None:
-    train, dev = (read_table(real_data / "stsb" / f"{part}.csv") for part in ("train", "dev"))
-    vectors = GloVe(GloVe.Params(width=50, epochs=10)).learn(_texts(train))
-    weights = word_weights("sif", vectors)
-    matrix, bias = removal_transform(common_components(_means(vectors, _texts(train), weights)))
-    means = _means(vectors, _texts(dev), weights) @ matrix.T + bias
-    assert _score(means, np.array(dev.column("score"), float)) > 0.5
