@@ -62,6 +62,7 @@ def test_any_part_of_a_file_is_read_and_files_that_do_not_fit_are_named(texts: P
     with pytest.raises(StudioError, match=r"9\.parquet is not a readable Parquet file"):
         find_sources(texts)
     assert len(find_sources(f"{texts}/[01].parquet")) == 2
+    (texts / "9.parquet").unlink()
     job_sources = find_sources(texts)
     job_sources[1].require_unchanged()
     data = (texts / "1.parquet").read_bytes()
