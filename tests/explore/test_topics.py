@@ -21,22 +21,16 @@ def blobs(count: int, size: int = 40, spread: float = 0.15, dims: int = 5) -> tu
     return (centers[truth] + rng.normal(scale=spread, size=(count * size, dims))).astype(np.float32), truth
 
 
-def test_the_silhouette_equals_scikit_learn() -> None:
+def test_the_silhouette_and_cuts_of_the_tree_equal_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     points, truth = blobs(6, 20, spread=2)
     distances = squareform(pdist(points))
     for ids in (truth, truth % 3, np.where(truth < 1, np.arange(len(truth)), 0)):
         assert topics.silhouette(distances, ids) == pytest.approx(silhouette_score(distances, ids, metric="precomputed"), abs=1e-9)
     assert topics.silhouette(distances, np.zeros(len(points), int)) == 0
-
-
-def test_cuts_of_the_tree_equal_scikit_learn() -> None:
     points, _ = blobs(7, 15, spread=1.5)
     tree = topics.topic_tree(points)
     for count in (2, 5, 30):
         assert adjusted_rand_score(AgglomerativeClustering(count).fit_predict(points), tree.cut(count)) == 1
-
-
-def test_a_sampled_tree_assigns_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
     points, truth = blobs(9)
     monkeypatch.setattr(topics, "_TREE_ROWS", 120)
     tree = topics.topic_tree(points)
@@ -131,22 +125,16 @@ def test_chinese_japanese_and_thai_are_split_into_words() -> None:
     assert "密码" in labels[0] and "银行卡" in labels[1]
 
 
-def test_a_particle_belongs_to_the_word_before() -> None:
-    first, _second = _keywords(["How do I top-up", "Auto top up failed", "I want an auto top up", *PARCELS], np.repeat([0, 1], [3, 10]))
-    assert "top up" in first and not {"top", "up", "auto top"} & set(first)
-
-
-def test_words_of_typical_texts_come_first() -> None:
+def test_keywords_begin_with_those_of_typical_texts_and_end_with_those_of_all_topics() -> None:
     texts, ids, others = ["lost", "lost", "lost", "stolen", "stolen", *PARCELS], np.repeat([0, 1], [5, 10]), [0.5] * 10
     assert _keywords(texts, ids)[0] == ["lost", "stolen"]
     assert _keywords(texts, ids, typicality=np.array([0.9, 0.9, 0.9, 0.2, 0.2, *others]))[0] == ["lost", "stolen"]
     assert _keywords(texts, ids, typicality=np.array([0.2, 0.2, 0.2, 0.9, 0.9, *others]))[0] == ["stolen", "lost"]
-
-
-def test_words_of_all_topics_come_last() -> None:
     names = ("parser", "client", "driver")
     texts = [f"{name} and number" if row % 2 else "the number" for name in names for row in range(6)]
     assert _keywords(texts, np.repeat([0, 1, 2], 6)) == [[name, "number"] for name in names]
+    first, _second = _keywords(["How do I top-up", "Auto top up failed", "I want an auto top up", *PARCELS], np.repeat([0, 1], [3, 10]))
+    assert "top up" in first and not {"top", "up", "auto top"} & set(first)
 
 
 JAPANESE = (
