@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 from playwright.sync_api import expect
@@ -33,6 +34,7 @@ def test_a_file_of_examples_is_fixed_converted_and_asked_about(app: App) -> None
     undo(app)
     change_the_scale(app)
     answer_a_question(app)
+    make_pairs_of_documents(app)
 
 
 def fix_convert_and_download(app: App) -> None:
@@ -98,3 +100,26 @@ def answer_a_question(app: App) -> None:
     questions.get_by_role("button", name="the other way round").click()
     expect(questions.locator(".sb-question")).to_be_hidden()
     expect(form.command).to_contain_text("--order")
+
+
+def make_pairs_of_documents(app: App) -> None:
+    """Titles and texts lead to pairs, which become the examples, are shown and downloaded, and are still there after a reload."""
+    form, steps = app.fine_tune, app.page.locator("#guide-steps")
+    draw = random.Random(5)
+    texts = [[f"It is about {' '.join(draw.sample(WORDS, 6))}." for _ in range(6)] for _ in range(12)]
+    rows = [{"title": f"All {WORDS[number]} here", "text": " ".join(text)} for number, text in enumerate(texts)]
+    expect(steps).to_be_hidden()
+    form.upload("pages.jsonl", "\n".join(map(json.dumps, rows)))
+    expect(steps).to_contain_text("You have 12 documents and no pairs")
+    steps.get_by_role("button", name="Make pairs").click()
+    expect(form.caption).to_contain_text("pages pairs.jsonl")
+    expect(form.verdict).to_contain_text("Pairs that belong together")
+    app.settle()
+    steps.get_by_role("button", name="Show").click()
+    expect(form.at("#guide-inspected .sb-note")).to_contain_text("kept")
+    name, content = app.download(form.at("#guide-pairs-file"))
+    assert name == "pages pairs.jsonl" and all({"query", "document", "origin"} <= set(json.loads(line)) for line in content.splitlines())
+    app.reload()
+    form.open()
+    expect(form.caption).to_contain_text("pages pairs.jsonl")
+    expect(steps.get_by_role("button", name="Make again")).to_be_visible()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ...panel import Selection
     from ...state import SelectedCorpus
 
-TRAIN, USE = "train", "use"
+PASSAGES, TRAIN, USE = "passages", "train", "use"
 _LABELS = {
     "structure": "Structure",
     "crop": "Sentences and spans",
@@ -56,6 +56,7 @@ _LABELS = {
     "per_row": "Hard negatives per pair",
     "margin": "Margin",
 }
+_EXAMPLES = 10
 _WRITING = ("passages", "input_price", "output_price")
 _NO_CHOICE = ModelChoice(UNCHANGED, UNCHANGED)
 _HIDDEN = props(visible=False)
@@ -125,7 +126,8 @@ def click_step(
         if job is not None:
             page.studio.document_jobs.stop(visitor, job.id)
     elif action == "show":
-        return ClickedGuide(_view(page, corpus, owner, made.about(step).get("shown")))
+        shown = _passages_table(selected) if step == PASSAGES else made.about(step).get("shown")
+        return ClickedGuide(_view(page, corpus, owner, shown))
     elif action == "ask":
         return ClickedGuide(_view(page, corpus, owner, _doubtful_table(made)))
     elif action == "load":
@@ -199,7 +201,7 @@ def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobVie
     )
     passages = len(selected.corpus) if selected.corpus.places else 0
     steps = [
-        _step("passages", "Passages", "done", _passages_text(passages)),
+        _step(PASSAGES, "Passages", "done", _passages_text(passages), [("Show", "show")] if passages else []),
         _pairs_step(made, job),
         _negatives_step(made),
         _train_step(made.run, has_pairs=made.pairs is not None),
@@ -243,6 +245,15 @@ def _passages_text(passages: int) -> str:
     if not passages:
         return "Long texts are cut into passages that fit the model."
     return ngettext("{n} passage that fits the model.", "{n} passages that fit the model.", passages)
+
+
+def _passages_table(selected: SelectedCorpus) -> Value:
+    """Return ten passages, spread over the documents, with the length in characters and where they are."""
+    texts, places = selected.corpus.texts, selected.corpus.places
+    chosen = range(0, len(places), max(1, len(places) // _EXAMPLES))[:_EXAMPLES]
+    rows = [[places[row].file, shorten(texts[row]), len(texts[row])] for row in chosen]
+    columns = [column("File"), column("Passage", main=True), column("Characters", "count")]
+    return table(columns, rows, caption="Ten passages")
 
 
 def _pairs_step(made: MadeData, job: JobView | None) -> Value:

@@ -183,4 +183,6 @@ def test_files_of_documents_wait_for_pairs(page: Page, tmp_path: Path) -> None:
     assert shown is not None and shown.file.view.draft is None and "pairs" in shown.file.view.preview["empty"]
     with pytest.raises(StudioError, match="no pairs"):
         handlers.start_training(page, None, None, None, "", 0, corpus, {}, {"values": {}})
-    assert isinstance(documents_panel.show_guide(page, corpus, None).steps, dict)
+    assert actions(documents_panel.show_guide(page, corpus, None), "passages") == ["show"]
+    table = click(page, corpus, "show", "passages").view.inspected
+    assert isinstance(table, dict) and table["rows"][0][0] == "note.md" and "cat sat" in table["rows"][0][1]
