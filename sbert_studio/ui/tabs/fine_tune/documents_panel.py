@@ -291,7 +291,12 @@ def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
     gain, status = gain_view(run), "done" if _has_model(run) else ""
     if gain is None or not status:
         return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)))
-    text = _("{name}: {before} before, {after} after, on held-out pairs.", name=run.name, before=gain["before"], after=gain["after"])
+    values = {"name": run.name, "before": gain["before"], "after": gain["after"], "verdict": gain["verdict"]}
+    text = (
+        _("{name}: {before} before, {after} after, on held-out pairs: {verdict}.", **values)
+        if gain["verdict"]
+        else _("{name}: {before} before, {after} after, on held-out pairs.", **values)
+    )
     return _step(TRAIN, "Train", "done", text)
 
 
