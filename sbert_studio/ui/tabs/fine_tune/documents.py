@@ -6,6 +6,7 @@ stopped is repeated with the same button: vectors of encoded texts and the answe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ _USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
 """Step → purpose of its file in the visitor's files."""
 _LONGER = 3  # times as long as their titles are the texts of a table of documents
 _MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
-_MAX_DOUBTFUL = 100
+_MAX_DOUBTFUL, _MAX_PER_QUERY = 50, 2  # texts that the visitor is asked about, in all and for each query
 ORIGINS = {
     "title": _("Title"),
     "heading": _("Heading"),
@@ -195,12 +196,14 @@ def start_pairs(
     studio, key = page.studio, writing.key(settings)
     if not settings.sources:
         raise StudioError("no source of pairs is chosen", "choose at least one in the settings")
-    options, language_model = writing.options(settings), None
-    if settings.llm:
-        language_model = studio.language_models.open(writing.llm_url or "", writing.llm_model or "", writing.llm_key or "")
-    is_estimate = language_model is not None and not is_estimated(latest_job(page, visitor, selected), key)
+    options = writing.options(settings)
+    is_estimate = settings.llm and not is_estimated(latest_job(page, visitor, selected), key)
 
     def work(begin: BeginPhase) -> StepResult:
+        language_model = None
+        if settings.llm:
+            begin("asking the language model", "queries")
+            language_model = studio.language_models.open(writing.llm_url or "", writing.llm_model or "", writing.llm_key or "")
         documents = _load(page, selected, begin)
         source = studio.pairs.read(documents, model, begin)
         if language_model is not None and is_estimate:
@@ -234,9 +237,20 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
         found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin)
         judged = {(one.query, one.text): basket.find(doubtful_pair(one.query, one.text).id) for one in found.suspected}
         found = found.with_answers({texts: pair.together for texts, pair in judged.items() if pair is not None})
-        doubtful = [[one.query, one.text, one.score, one.positive_score] for one in found.suspected[:_MAX_DOUBTFUL]]
+        asked = Counter[str]()
+        doubtful = []
+        for one in found.suspected:  # a few of each query, those most similar first
+            asked[one.query] += 1
+            if asked[one.query] <= _MAX_PER_QUERY:
+                doubtful.append([one.query, one.text, one.score])
         text = _describe_negatives(found)
-        layout = {"data": selected.data_key, "pairs": pairs.id, "text": text, "shown": _negatives_table(found), "doubtful": doubtful}
+        layout = {
+            "data": selected.data_key,
+            "pairs": pairs.id,
+            "text": text,
+            "shown": _negatives_table(found),
+            "doubtful": doubtful[:_MAX_DOUBTFUL],
+        }
         name = f"{Path(pairs.name).stem} and negatives.jsonl"
         return StepResult(text, _store(page, visitor, NEGATIVES, name, found.write, layout))
 

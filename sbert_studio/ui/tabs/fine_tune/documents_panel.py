@@ -145,7 +145,7 @@ def answer_doubtful(page: Page, corpus: str | None, owner: object, selection: Se
     row = selection.row(len(doubtful))
     if row is None or selection.action not in VERDICTS:
         return UNCHANGED
-    query, text, *_scores = doubtful[row]
+    query, text, _score = doubtful[row]
     return toggle_pair(page, owner, documents.doubtful_pair(query, text, VERDICTS[str(selection.action)]))
 
 
@@ -314,11 +314,11 @@ def _topic(job: JobView | None) -> str:
 
 def _doubtful_table(made: MadeData) -> Value | None:
     doubtful = made.about(NEGATIVES).get("doubtful") or []
-    rows = [[shorten(query), shorten(text), score] for query, text, score, _positive in doubtful]
+    rows = [[shorten(query), shorten(text), score] for query, text, score in doubtful]
     columns = [column("Query"), column("Passage", main=True), column("Score", "number")]
     caption = "Do these passages answer the query?"
     note = "Your answers are added to the basket. Mine again: what does not answer the query becomes a hard negative."
-    pairs = [(query, text) for query, text, *_scores in doubtful]
+    pairs = [(query, text) for query, text, _score in doubtful]
     return table(columns, rows, ids=list(range(len(rows))), pairs=pairs, caption=caption, note=note) if rows else None
 
 

@@ -158,6 +158,9 @@ def test_written_queries_are_estimated_first_and_no_source_is_refused(page: Page
         click(page, corpus, "start", "pairs", writing, **settings)
         job, view = end_job(page, corpus)
     assert job.about == documents.JobTopic(page.corpora.get(corpus).data_key, "pairs") and asked < len(server.asked) <= 12
+    click(page, corpus, "start", "pairs", WritingInputs("no address", "tiny"), llm=True)
+    job, view = end_job(page, corpus)
+    assert job.status == "failed" and "base URL" in steps_of(view)["pairs"]["text"], "the reason stands in the step"
     with pytest.raises(StudioError, match="no source"):
         click(page, corpus, "start", "pairs", structure=False, crop=False)
 
