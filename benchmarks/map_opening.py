@@ -157,11 +157,11 @@ def describe(phases: list[tuple[str, float]], start: float, end: float) -> str:
 def add_file(page: Any, path: Path) -> None:
     """Add the file in the dialog of the data, and wait until the page is at rest, with the map tab open."""
     settled = "document.body?.getAttribute('aria-busy') === 'false'"
-    page.wait_for_function(f"document.querySelector('#map-draw, #search-go') && {settled}")
+    page.wait_for_function(f"document.querySelector('#data-open') && {settled}")
     page.click("#data-open")
     page.wait_for_function(settled)
     page.locator("#data-file input[type=file]").set_input_files(str(path))
-    page.wait_for_selector("#data-review h3")
+    page.wait_for_selector("#data-review h3:has-text('texts')")
     page.wait_for_timeout(500)
     page.wait_for_function(settled)
     page.click("#data-use")

@@ -337,7 +337,14 @@ def membership_strengths(distances: np.ndarray, cache: Path) -> np.ndarray:
     """Return the membership of each neighbor, (n, k) float32 in [0, 1], from (n, k) distances, nearest first."""
     distances = np.ascontiguousarray(distances, np.float32)
     widths, nearest = np.empty(len(distances), np.float32), np.empty(len(distances), np.float32)
-    load_kernels(cache).smooth_distances(distances, widths, nearest)
+    smooth, everywhere = load_kernels(cache).smooth_distances, float(distances.mean(dtype=np.float64)) if distances.size else 0.0
+
+    def measure(start: int) -> None:
+        part = slice(start, start + _BLOCK)
+        smooth(distances[part], everywhere, widths[part], nearest[part])
+
+    with ThreadPoolExecutor(_processors()) as pool:
+        list(pool.map(measure, range(0, len(distances), _BLOCK)))
     beyond = np.maximum(distances - nearest[:, None], 0)
     return np.asarray(np.exp(-np.divide(beyond, widths[:, None], out=np.zeros_like(beyond), where=widths[:, None] > 0)), np.float32)
 
@@ -359,9 +366,9 @@ def fuzzy_union(rows: np.ndarray, distances: np.ndarray, cache: Path) -> csr_mat
     return (directed + back - directed.multiply(back)).tocsr()
 
 
-METHOD = 2  # version of the layout, part of the cache keys of maps
+METHOD = 3  # version of the layout, part of the cache keys of maps
 MIN_ROWS = 12  # fewer rows are laid out by principal components
-LARGE_ROWS = 20_000  # more rows need fewer epochs
+LARGE_ROWS = 10_000  # more rows need fewer epochs, as in umap-learn
 EPOCHS, LARGE_EPOCHS = 300, 200
 _RESUME_RATE = 0.5  # learning rate and share of the epochs of a layout that starts from another
 _SIDE, _NOISE = 10.0, 1e-3  # side length and noise of the initial square

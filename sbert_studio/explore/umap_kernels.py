@@ -19,18 +19,13 @@ _LEAST_WIDTH = 1e-3  # minimum bandwidth as a share of the mean distance
 
 
 @_compiled  # type: ignore[untyped-decorator]
-def smooth_distances(distances: Any, widths: Any, nearest: Any) -> None:
+def smooth_distances(distances: Any, everywhere: float, widths: Any, nearest: Any) -> None:
     """Compute ``nearest`` (distance to the nearest other row) and ``widths`` (bandwidths at which memberships sum to log2 k).
 
-    Equations 3 and 4 of the paper; input (n, k) float32, output (n,) float32 each.
+    Equations 3 and 4 of the paper; input (n, k) float32, output (n,) float32 each. ``everywhere`` is the mean distance of all rows.
     """
     rows, k = distances.shape
     target = np.log2(np.float64(k))
-    everywhere = 0.0
-    for row in range(rows):
-        for place in range(k):
-            everywhere += distances[row, place]
-    everywhere /= rows * k
     for row in range(rows):
         first, mean = 0.0, 0.0
         for place in range(k):

@@ -266,8 +266,10 @@ def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, .
 
 def _places_of_repeated(texts: Sequence[str]) -> np.ndarray | None:
     """Return the index of each text among the distinct ones, (n,) int64; ``None`` if more than half of the texts are distinct."""
-    known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    return np.array([known[text] for text in texts], np.int64) if 2 * len(known) <= len(texts) else None
+    if 2 * len(distinct := dict.fromkeys(texts)) > len(texts):
+        return None
+    known = {text: place for place, text in enumerate(distinct)}
+    return np.array([known[text] for text in texts], np.int64)
 
 
 def _majority_cluster(placed: PlacedPoints, ids: np.ndarray) -> np.ndarray:
