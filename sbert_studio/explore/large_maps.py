@@ -24,10 +24,10 @@ LARGE_MAP_ROWS = 200_000
 SAMPLE_ROWS = 15_000
 _NEIGHBORS = 5
 _EPOCHS, _RATE = 5, 0.25  # a few steps of UMAP's transform, which spread texts that share their neighbors
-_PROBES = 2
+_PROBES = 4
 _BLOCK = 16_384
 _CACHE_BYTES = 1 << 30
-PLACED_VERSION = "placed2"  # changes when the same sample places the other rows elsewhere
+PLACED_VERSION = "placed1"  # changes when the same sample places the other rows elsewhere
 
 
 @dataclass(frozen=True)

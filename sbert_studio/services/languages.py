@@ -186,6 +186,9 @@ def count_long_texts(texts: Iterable[str], encoder: Encoder) -> int:
     room, found, remaining = limit - tokens.count_tokens([""])[0], 0, iter(texts)
     while block := list(islice(remaining, _BLOCK)):
         checkpoint()
+        longest = max(map(len, block))
+        if 4 * longest <= room or (longest <= room and all(map(str.isascii, block))):
+            continue
         unsure = [text[: _SURELY_LONG * limit] for text in block if len(text) * (1 if text.isascii() else 4) > room]
         found += sum(count > limit for count in tokens.count_tokens(unsure)) if unsure else 0
     return found
