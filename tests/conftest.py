@@ -22,6 +22,8 @@ from sbert_studio.settings import configure_thread_waiting
 configure_thread_waiting()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# A process that is killed loses nothing of what it wrote; only a power failure would, so no test waits for the disk.
+os.fsync = lambda _file: None
 
 _REAL_DATA = Path(os.environ.get("SBERT_STUDIO_REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 _DURATIONS = Path(__file__).with_name("durations.json")

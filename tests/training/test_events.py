@@ -119,7 +119,7 @@ def test_weights_are_the_same_to_the_bit_with_and_without_pins(tmp_path: Path) -
 
 @pytest.mark.slow
 def test_in_folds_each_training_tells_and_the_model_is_the_same(tmp_path: Path) -> None:
-    spec, told, files = small_spec(evaluation="folds", epochs=1), Told(), []
+    spec, told, files = small_spec(evaluation="folds", epochs=0.4), Told(), []
     for name, pins in (("with", PINS), ("without", None)):
         outcome = run_trials(spec, scored_pairs(24), told, never, load=load, folder=tmp_path / name, notes=RunNotes(pins=pins))
         files.append((outcome.model / "model.safetensors").read_bytes())
