@@ -212,11 +212,19 @@ class Settings:
         return replace(found, limits=Limits.from_env(os.environ if environ is None else environ, found.shared))
 
 
+_PROCESS_COUNTS = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+
+
 def is_launched_alone(environ: Mapping[str, str] | None = None) -> bool:
     """Return True if ``accelerate launch --cpu`` was asked for several processes but started only one, as it does without MPI."""
     env = os.environ if environ is None else environ
-    counts = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
-    return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in counts)
+    return "ACCELERATE_USE_CPU" in env and "MASTER_PORT" in env and not any(name in env for name in _PROCESS_COUNTS)
+
+
+def is_distributed(environ: Mapping[str, str] | None = None) -> bool:
+    """Return True if this process has peers, started by ``accelerate launch``, ``torchrun`` or MPI."""
+    env = os.environ if environ is None else environ
+    return any(env.get(name, "1") != "1" for name in _PROCESS_COUNTS)
 
 
 def has_screen(environ: Mapping[str, str] | None = None) -> bool:

@@ -23,6 +23,8 @@ from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
 from ..i18n import _
 from ..identity import Identity, use_identity
 from ..models.inference import zerogpu
+from ..progress import StoppedError, stoppable, uninterruptible
+from ..settings import is_distributed
 from ..training.alarms import OPPOSITE
 from ..training.events import Asks, Event, Failed, Notice, Started, Stopped, to_json
 from ..workspace import Workspace
@@ -57,7 +59,7 @@ def execute_run(
 
     Args:
         catalog: called when the run begins.
-        should_stop: called at every step; stop requests of other processes are also checked.
+        should_stop: called at every step and during evaluations; stop requests of other processes are also checked.
         emit: receives each event after the store.
 
     Returns:
@@ -70,9 +72,14 @@ def execute_run(
         folder = workspace.run(run_id)
         run_log.begin(folder)
         train = train_in_slices if zerogpu.gpu_name() else train_run
-        run_log.end(train(folder, catalog(), _StopCheck(should_stop, run_id, store), run_log.write))
+        check = _StopCheck(should_stop, run_id, store)
+        # Evaluations stop too, except with several processes, which must all do the same.
+        with contextlib.nullcontext() if is_distributed() else stoppable(check):
+            run_log.end(train(folder, catalog(), check, run_log.write))
     except LeaseLostError as error:
         return error
+    except StoppedError:  # outside the steps, such as while the base model is evaluated
+        run_log.stop()
     except StudioError as error:
         is_full = isinstance(error, DiskFull)
         hint = _hint(error, run_id) if is_full else error.hint
@@ -146,6 +153,14 @@ class _RunLog:
             message=str(outcome.question.get("why", "")),
             hint=_describe_options(outcome.question),
         )
+
+    def stop(self) -> None:
+        """Record that the run was stopped where its last resume had not changed anything yet."""
+        with _log_errors("the run's records"):
+            run = self._store.get(self._id)
+            model = "" if run.model_path is None else str(run.model_path)
+            self.write(Stopped(run.step, run.seconds, run.pairs_per_second, run.before, run.after, model))
+        self._store.try_record(self._id, status="stopped", message="", hint="")
 
     def close(self) -> None:
         if self._board is not None:
@@ -326,7 +341,7 @@ def _train_slice(
     folder: Path, settings: CatalogSettings, identity: Identity, device: str, seconds: float
 ) -> tuple[list[Event], TrainingOutcome]:
     events: list[Event] = []
-    with use_identity(identity):
+    with use_identity(identity), uninterruptible():
         return events, train_run(folder, settings.open(device), _Deadline(time.monotonic() + seconds).is_over, events.append)
 
 

@@ -18,6 +18,7 @@ from ..errors import StudioError
 from ..i18n import _
 from ..models.inference.varlen import HostCopy
 from ..models.quantized import trained_ids
+from ..progress import StoppedError, uninterruptible
 from .alarms import OPPOSITE, check_below_chance, check_forgetting, is_accepted
 from .blend import ModelSoup
 from .checkpoints import Checkpoints, TrainingState, TrainingTensors, read_state, read_tensors
@@ -29,6 +30,7 @@ from .steps import GradientSteps, TrainingParts
 _MAX_BAD_STEPS = 5
 _SECONDS_BETWEEN = 90.0
 _MIN_INTERVAL_RATIO = 30  # minimum ratio of the time between two checkpoints to the time for writing one
+_QUICK_SECONDS = 2.0  # an evaluation that may still be made once the run is to stop
 _SEEDS_DIFFER = 0.003  # typical difference between the held-out scores of two seeds
 _CHOICE_UNKNOWN = (
     "an earlier version started this run and did not store the resampled scores of its evaluations: the interval of "
@@ -83,6 +85,12 @@ class TrainingLoop:
         self._saved_at, self._wait = time.perf_counter(), _SECONDS_BETWEEN
         self._taken: deque[_QueuedStep] = deque()
         self._ahead = queue_depth(parts.processes.device)
+        self._owes_evaluation = False  # the run was stopped during the evaluation of the step that it resumes from
+
+    @property
+    def evaluates_quickly(self) -> bool:
+        """Return True if the evaluations so far were so short that a run that is to stop can still make one."""
+        return bool(self._evaluation_seconds) and max(self._evaluation_seconds) <= _QUICK_SECONDS
 
     def resume(self) -> None:
         if self._evaluator is not None:
@@ -96,6 +104,13 @@ class TrainingLoop:
                 self.candidates.load(known, tensors.evaluations)
                 if known is None:
                     self._parts.emit_event(Notice(_CHOICE_UNKNOWN))
+            step = self.state.step
+            self._owes_evaluation = self._evaluator is not None and step in self._schedule.evaluations and not self._is_evaluated(step)
+
+    def _is_evaluated(self, step: int) -> bool:
+        if self._parts.marks is not None:
+            return step in self._parts.marks.steps()
+        return self.state.evaluations is None or f"step-{step}" in self.state.evaluations  # None: by an earlier version
 
     def restore_best(self) -> None:
         if self.state.best not in (-1, self.state.step):
@@ -110,21 +125,33 @@ class TrainingLoop:
         """Take all remaining steps.
 
         Returns:
-            ``finished``; ``stopped`` if ``should_stop`` returned True; ``asks`` if there is a ``question``.
+            ``finished``; ``stopped`` if ``should_stop`` returned True, or at a :func:`~sbert_studio.progress.checkpoint` of an evaluation;
+            ``asks`` if there is a ``question``.
 
         Raises:
             StudioError: several consecutive losses were not finite, or memory or disk ran out.
         """
+        try:
+            return self._take_steps(should_stop)
+        except StoppedError:
+            self._end_early()
+            return "stopped"
+
+    def _take_steps(self, should_stop: Callable[[], bool]) -> str:
         if self._evaluator is not None and not self.state.before:
             self._begin()
             if self.question is not None:
                 return "asks"
         if self.state.step == 0:
             self._parts.show_pins(0)
+        if self._owes_evaluation:
+            self._owes_evaluation = False
+            self._keep()
+            if self.question is not None:
+                return "asks"
         self._pace.begin()
         for batch in self._schedule.batches(self.state.step):
             if self._processes.any(should_stop()):
-                self._settle()
                 self._end_early()
                 return "stopped"
             step = self.state.step
@@ -173,11 +200,21 @@ class TrainingLoop:
         return True
 
     def _end_early(self) -> None:
+        self._settle()
         self._count()
-        if self.state.step:
-            self._save()
-            if self._evaluator is not None and self._parts.marks is None and self.state.best < 0:
-                self._evaluate()
+        if not self.state.step:
+            return
+        self._save()
+        if self._evaluator is not None and self._parts.marks is None and self.state.best < 0:
+            if self.evaluates_quickly or self._processes.count > 1:
+                with uninterruptible():
+                    self._evaluate()
+            else:
+                self._parts.emit_event(Notice("stopped before the first evaluation: the model was not evaluated"))
+
+    def save_end(self) -> None:
+        """Write a checkpoint after the last step, from which a stopped run resumes with its last evaluations."""
+        self._save()
 
     def _evaluate(self) -> bool:
         assert self._evaluator is not None

@@ -17,12 +17,13 @@ from ..losses.base import KnownPositives
 from ..models.inference.machine import autocast_dtype, resolve_precision
 from ..models.io.digests import find_damage
 from ..models.trainable import Trainable
+from ..progress import StoppedError, uninterruptible
 from ..serialization import JsonResult
 from ..workspace import write_json
 from .alarms import FORGETS, is_accepted
 from .artifacts import write_artifacts
 from .blend import MARKS, WeightBlend, blend_obstacle, choose_blend, record_blends, save_mistakes
-from .checkpoints import Checkpoints, read_state, report_full_disk
+from .checkpoints import Checkpoints, TrainingState, read_state, report_full_disk
 from .evaluator import EvaluationLog, Evaluator, GeneralProbe, hold_out, weak_validation_warning
 from .events import FORMER_NAMES, Asks, Event, Finished, Notice, Phase, Started, Stopped, TrackedExamples
 from .fast_layers import pack_batches, restore_linear
@@ -53,7 +54,7 @@ _LATER_SETTINGS = (
         "soup",
         "prompt",
     ),
-    *("teacher", "adaptive_layers", "layers"),
+    *("teacher", "adaptive_layers", "layers", "max_folds"),
 )
 
 
@@ -261,13 +262,14 @@ def _finish(
                 Phase("evaluating the trained model and its blends with the base model" if blends else "evaluating the trained model")
             )
         blend.set_tuned()
-        if parts.marks is None:
-            state = choose_blend(parts, state, blend, assignment, status, loop.candidates)
-            parts.show_pins(state.step, is_final=True)
-            if state.after:
-                save_mistakes(parts, float(state.after.get("strength", 1.0)))
-        elif status == "finished":
-            record_blends(parts, blend)
+        try:
+            state = _select(parts, state, blend, assignment, status, loop)
+        except StoppedError:
+            status = "stopped"
+            blend.apply(1.0)
+            if parts.marks is not None:
+                loop.save_end()
+            state = _select(parts, state, blend, assignment, status, loop)
     rate = state.rows / state.seconds if state.seconds else 0.0
     outcome = TrainingOutcome(
         status,
@@ -290,6 +292,27 @@ def _finish(
     restore_linear(parts.encoder)
     processes.wait()
     return _end(outcome, parts.emit, processes)
+
+
+def _select(
+    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, status: str, loop: TrainingLoop
+) -> TrainingState:
+    """Evaluate the model and its blends, and select one; for a stopped run, only what takes no time."""
+    if status == "stopped":
+        with uninterruptible():
+            if parts.marks is None:
+                state = choose_blend(parts, state, blend, assignment, status, loop.candidates)
+                if state.after and loop.evaluates_quickly:
+                    save_mistakes(parts, float(state.after.get("strength", 1.0)))
+            return state
+    if parts.marks is not None:
+        record_blends(parts, blend)
+        return state
+    state = choose_blend(parts, state, blend, assignment, status, loop.candidates)
+    parts.show_pins(state.step, is_final=True)
+    if state.after:
+        save_mistakes(parts, float(state.after.get("strength", 1.0)))
+    return state
 
 
 def _end(outcome: TrainingOutcome, emit: Callable[[Event], None], processes: Processes) -> TrainingOutcome:
