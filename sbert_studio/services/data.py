@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -293,12 +293,12 @@ class DataService(Service):
         known.model = self._history.title(model)
         return known, note
 
-    def measure_encoding(self, model: str) -> float:
-        """Return the seconds that the model took per text in the checks so far; 0 if it has encoded nothing."""
+    def encoding_seconds(self, model: str, columns: Sequence[Sequence[str]]) -> float:
+        """Return the seconds that the model takes to encode columns of texts, by its speed in the checks so far; 0 if unknown."""
         # A cross-encoder has no vectors: the default model was used instead.
         name = self.settings.default_model if self.catalog.is_cross_encoder(model) else model
         known = self._similarities.get(self.catalog.load_vector_encoder(name))
-        return known.seconds / known.count if known is not None and known.count else 0.0
+        return 0.0 if known is None else known.seconds_per_character * sum(len(text) for column in columns for text in column)
 
     def infer_roles(self, table: Table, overrides: Roles | SchemaOverrides | None = None, loss: str | None = None) -> Roles:
         """Infer the roles of the columns that ``overrides`` does not set."""

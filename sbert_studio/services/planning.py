@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ..training.spec import TrainSpec
 
 _LENGTH_SAMPLE = 2_000  # texts per column used for token counts
+PATIENCE = 180.0
+"""Seconds that a cross-validation may take by default: labelling some texts and training on them should take five minutes."""
+_EVALUATION_SETTINGS = ("evaluation", "max_folds", "folds", "seeds", "dev_fraction")
 _FILE_OPTIONS = ("encoding", "delimiter", "header")
 
 
@@ -86,11 +89,13 @@ class TrainingPlanner(Service):
         if request.dev is not None and dev_table is not None and held_out is not None and held_account is not None:
             dev = replace(_plan_file(request.dev, dev_table, overrides, diagnosis), examples=held_out, account=held_account)
         advice = self._advise(diagnosis.examples, model, settings)
-        spec = advice.spec
+        spec, time_reason = advice.spec, ""
+        if request.first is None and request.dev is None:
+            spec, time_reason = self._limit_folds(advice.spec, settings, diagnosis, before)
         column_reason = to_sentence(diagnosis.roles.note) if diagnosis.roles.note else ""
         model_notes = self._describe_model(diagnosis.roles, model, spec)
         split_reason = _describe_split(diagnosis, uses_dev=dev_table is None and _uses_own_dev(settings))
-        reasons = (*filter(None, (column_reason, split_reason, model_reason, *model_notes)), *advice.reasons)
+        reasons = (*filter(None, (column_reason, split_reason, model_reason, time_reason, *model_notes)), *advice.reasons)
         first = earlier = None
         if request.first is not None:
             first, earlier = self._plan_first_stage(request.first, first_overrides, first_settings, model, before, read_progress)
@@ -99,7 +104,7 @@ class TrainingPlanner(Service):
             spec = spec.replace(first=stage.spec.to_json())
             first_reasons = (*filter(None, [_describe_split(earlier, uses_dev=False)]), *stage.reasons)
             reasons = (*(_("First stage: {reason}", reason=reason) for reason in first_reasons), *reasons)
-        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons)
+        return TrainPlan(request, data, dev, first, diagnosis, earlier, spec, reasons, time_reason)
 
     def estimate(self, plan: TrainPlan | TrainRequest) -> TrainingForecast:
         """Estimate time and memory of a run from a few seconds of trial steps; no model is kept."""
@@ -127,20 +132,20 @@ class TrainingPlanner(Service):
 
     def describe_trainings(self, plan: TrainPlan) -> str:
         """Describe a run that trains several times, with its total time if the model's speed is known; empty if it trains once."""
-        from ..training.members import plan_curve, plan_folds
+        from ..training.members import count_passes, plan_curve, plan_folds
 
         spec = plan.spec
         try:
-            planned = plan_folds(spec, plan.examples, plan.dev_examples)
-            folds = [len(member.train_rows) for member in (*planned, *plan_curve(planned))]
+            folds = plan_folds(spec, plan.examples, plan.dev_examples)
         except StudioError:
             return ""  # Start reports it
-        rows = [*folds, len(plan.examples)] if folds else [len(plan.examples)] * spec.seeds * max(1, spec.folds)
-        if len(rows) < 2:
-            return ""
-        trainings, parts = len(rows), len(folds)
+        parts = len(folds) + len(plan_curve(folds))
+        times = 1 if parts else spec.seeds * max(1, spec.folds)
+        trainings = parts + 1 if parts else times
+        if trainings < 2:
+            return plan.time_reason
         epochs = ngettext("{n} epoch", "{n} epochs", spec.epochs, n=f"{spec.epochs:g}")
-        if folds:
+        if parts:
             what = _(
                 "Cross-validation trains {trainings} models for {epochs} each, {parts} on parts of the rows and one on all rows.",
                 trainings=trainings,
@@ -149,10 +154,47 @@ class TrainingPlanner(Service):
             )
         else:
             what = _("{trainings} models are trained for {epochs} each.", trainings=trainings, epochs=epochs)
-        # Forward and backward pass, and the optimizer, take about three times as long as encoding.
-        per_row = 3 * self._data.measure_encoding(plan.request.model or self.settings.default_model) * len(plan.examples.texts)
-        seconds = per_row * sum(rows) * spec.epochs * spec.soup
-        return join(" ", [what, _("This takes about {time} in total.", time=describe_duration(seconds))] if seconds else [what])
+        passes = count_passes(spec, plan.examples, folds) * times
+        seconds = passes * self._data.encoding_seconds(spec.model, plan.examples.texts)
+        total = [_("This takes about {time} in total.", time=describe_duration(seconds))] if seconds else []
+        return join(" ", [what, *total, *filter(None, [plan.time_reason])])
+
+    def _limit_folds(
+        self, spec: TrainSpec, settings: Mapping[str, Any], diagnosis: Diagnosis, before: TrainPlan | None
+    ) -> tuple[TrainSpec, str]:
+        """Return the spec with fewer folds, or one split, if the usual folds would take longer than :data:`PATIENCE`; and the reason.
+
+        The choice for the same rows and epochs is kept, so that it does not change with the load of the machine.
+        """
+        from ..training.members import count_passes, plan_folds
+
+        if any(name in settings for name in _EVALUATION_SETTINGS):
+            return spec, ""
+        if before is not None and before.diagnosis is diagnosis and (before.spec.model, before.spec.epochs) == (spec.model, spec.epochs):
+            return spec.replace(evaluation=before.spec.evaluation, max_folds=before.spec.max_folds), before.time_reason
+        examples = diagnosis.examples
+
+        def seconds(most: int = 0) -> tuple[int, float]:
+            folds = plan_folds(spec.replace(max_folds=most), examples, diagnosis.dev_examples)
+            return len(folds), once * count_passes(spec, examples, folds)
+
+        once = self._data.encoding_seconds(spec.model, examples.texts)
+        usual, whole = seconds()
+        if whole <= PATIENCE or not usual:
+            return spec, ""
+        fewer = next((most for most in range(usual - 1, 1, -1) if seconds(most)[1] <= PATIENCE), 0)
+        shown = {"usual": usual, "time": describe_duration(whole), "limit": describe_duration(PATIENCE)}
+        if fewer:
+            reason = (
+                "There are {folds} folds, because {usual} would take about {time} on this machine, more than {limit}; set max_folds to "
+                "{usual} to use them."
+            )
+            return spec.replace(max_folds=fewer), _(reason, folds=fewer, **shown)
+        reason = (
+            "The model is evaluated on one part of the rows, because cross-validation in {usual} folds would take about {time} on this "
+            "machine, more than {limit}; set evaluation to folds to use it."
+        )
+        return spec.replace(evaluation="split"), _(reason, **shown)
 
     def require_trainable(self, plan: TrainPlan | TrainRequest) -> TrainPlan:
         """Return the plan (of a request).

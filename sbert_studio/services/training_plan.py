@@ -100,6 +100,7 @@ class TrainPlan:
         diagnosis: diagnosis of the training file; ``earlier`` is that of the first stage's file.
         spec: the settings, including those of the first stage.
         reasons: one sentence for each choice.
+        time_reason: the one for fewer folds than usual, or none, to save time; empty for the usual evaluation.
     """
 
     request: TrainRequest
@@ -110,6 +111,7 @@ class TrainPlan:
     earlier: Diagnosis | None
     spec: TrainSpec
     reasons: tuple[str, ...]
+    time_reason: str = ""
 
     @property
     def table(self) -> Table:

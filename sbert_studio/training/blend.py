@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from ..caches import release_mapped_pages
 from ..errors import StudioError
+from ..evaluation.encoding import CachingEncoder
 from ..i18n import _
+from ..models.base import Encoder
 from ..models.quantized import restore_trained_rows
 from ..models.trainable import Trainable
 from ..workspace import write_json
@@ -213,10 +215,13 @@ def choose_blend(
     """
     if assignment.verdict is not None:
         before, after = assignment.verdict
+        if status == "stopped":
+            blend.apply(after.get("strength", 1.0))
+            return replace(state, before=before, after=dict(after))
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
     evaluator, general = parts.evaluator, parts.general
     if evaluator is None or not state.after:
-        if general is not None:
+        if general is not None and status != "stopped":
             found = general(parts.encoder)["score"]
             parts.emit_event(
                 Notice(
@@ -264,16 +269,26 @@ def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
     if parts.evaluator is None or parts.marks is None:
         return
     for strength in MARKS[-1:] if blend_obstacle(parts.spec) else MARKS:
+        name = mistakes_file(strength)
+        if strength == 0 and (parts.folder / name).is_file():  # written when the base model was evaluated
+            continue
         blend.apply(strength)
+        model = cached_encoder(parts.encoder)
         if 0 < strength < 1:
-            parts.marks.add(f"strength-{strength}", parts.evaluator(parts.encoder), parts.evaluator.resampled)
-        save_mistakes(parts, strength, mistakes_file(strength))
+            parts.marks.add(f"strength-{strength}", parts.evaluator(model), parts.evaluator.resampled)
+        save_mistakes(parts, strength, name, model)
 
 
-def save_mistakes(parts: TrainingParts, strength: float, name: str = MISTAKES) -> None:
-    """Write the largest errors of the current model on the held-out rows."""
+def cached_encoder(model: Trainable) -> Trainable:
+    """Return the model with a cache of its vectors, for several evaluations of the same weights; pair scorers have no vectors."""
+    return cast("Trainable", CachingEncoder(model)) if isinstance(model, Encoder) else model
+
+
+def save_mistakes(parts: TrainingParts, strength: float, name: str = MISTAKES, model: Trainable | None = None) -> None:
+    """Write the largest errors of the current model (by default ``parts.encoder``) on the held-out rows."""
     if parts.evaluator is not None and parts.processes.main:
-        write_json(parts.folder / name, find_mistakes(parts.encoder, parts.evaluator.dev, parts.evaluator.known, strength))
+        found = find_mistakes(model or parts.encoder, parts.evaluator.dev, parts.evaluator.known, strength)
+        write_json(parts.folder / name, found)
 
 
 def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -> dict[str, Any]:

@@ -30,14 +30,15 @@ from ..evaluation.learning_curve import extrapolate
 from ..evaluation.report import SHARE_METRICS
 from ..evaluation.tasks.categories import merge_confusions
 from ..i18n import _
+from ..progress import StoppedError
 from ..workspace import write_json
 from .alarms import OPPOSITE, check_below_chance, is_accepted
-from .artifacts import MISTAKES, merge_mistakes, mistakes_file, read_mistakes
-from .blend import MARKS, TIE, best_mark, blend_obstacle, mark_summary, untuned_mark
+from .artifacts import MISTAKES, find_mistakes, merge_mistakes, mistakes_file, read_mistakes
+from .blend import MARKS, TIE, best_mark, blend_obstacle, cached_encoder, mark_summary, untuned_mark
 from .checkpoints import report_full_disk
 from .evaluator import EvaluationLog, Evaluator, GeneralProbe
 from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped, TrackedExamples
-from .members import OUTCOME, PARTS, Load, Member, OverallProgress, default_fold_count, plan_curve, planned_steps
+from .members import OUTCOME, PARTS, Load, Member, OverallProgress, plan_curve, planned_steps, usual_fold_count
 from .prepare import apply_architecture
 from .spec import TrainSpec, resolve_loss
 from .steps import Processes
@@ -45,6 +46,7 @@ from .trainer import Assignment, RunNotes, TrainingOutcome, read_outcome, run_id
 
 if TYPE_CHECKING:
     from ..data.examples import Examples
+    from ..models.trainable import Trainable
 
 _OWN_KEYS = ("rows", "interval", "gain_interval", "general", "notes", "confused")
 _MAX_UNDEFINED = 2 * MAX_UNDEFINED_SHARE  # a mean over folds with separate rows tolerates more
@@ -298,10 +300,7 @@ class _CrossValidation:
         apply_architecture(self.spec, untuned)
         general = GeneralProbe.build(untuned)
         held = [fold.held for fold in self.folds if fold.held is not None]
-        scores = [
-            Evaluator(part, self._place(fold), train_rows=fold.train_rows)(untuned, untuned=True)
-            for fold, part in zip(self.folds, held, strict=True)
-        ]
+        scores = self._evaluate_untuned(untuned, held)
         self.apart = [count_clusters(*part.texts) for part in held]
         before = pool_folds(self._candidate(scores, [EvaluationLog(self._place(fold)).untuned() for fold in self.folds]))
         if general is not None:
@@ -310,7 +309,7 @@ class _CrossValidation:
         if not is_accepted(self.spec, OPPOSITE) and (question := check_below_chance(untuned, held, scores)) is not None:
             return self._end(self._outcome("asks", before, question=question.to_json()))
         del untuned
-        reasons = (*reasons, *_reasons(len(examples), len(self.folds)))
+        reasons = (*reasons, *_reasons(self.spec, len(examples), len(self.folds)))
         for place, (fold, known) in enumerate(zip(self.folds, scores, strict=True)):
             given = Assignment(known, general=None, judges=True)
             if place == 0:
@@ -345,6 +344,8 @@ class _CrossValidation:
         for member in plan_curve(self.folds):
             try:
                 outcome = self._train(member, self._place(member), Assignment(untuned, general=None, judges=True))
+            except StoppedError:
+                raise
             except StudioError as error:
                 self.emit(Notice(_("the learning curve was not measured: {message}", message=error.message)))
                 return "failed"
@@ -368,6 +369,15 @@ class _CrossValidation:
         scores, drawn = zip(*best, strict=True)
         curve = extrapolate([len(member.train_rows) for member in members], scores, drawn, total=total) if self.curve else None
         return {} if curve is None else {"learning_curve": curve.to_json()}
+
+    def _evaluate_untuned(self, untuned: Trainable, held: Sequence[Examples]) -> list[dict[str, Any]]:
+        model, scores = cached_encoder(untuned), []  # the folds share most of their texts
+        for fold, part in zip(self.folds, held, strict=True):
+            evaluator = Evaluator(part, self._place(fold), train_rows=fold.train_rows)
+            scores.append(evaluator(model, untuned=True))
+            if self.trainer.main and self.blends:
+                write_json(self._place(fold) / mistakes_file(0.0), find_mistakes(model, evaluator.dev, evaluator.known, 0.0))
+        return scores
 
     def _keep_mistakes(self, after: Mapping[str, Any]) -> None:
         name = mistakes_file(float(after.get("strength", 1.0)))
@@ -436,7 +446,7 @@ class _CrossValidation:
         return self.folder / PARTS / fold.name
 
 
-def _reasons(rows: int, folds: int) -> list[str]:
+def _reasons(spec: TrainSpec, rows: int, folds: int) -> list[str]:
     found = [
         _(
             "Cross-validated in {folds} folds: each of the {rows} rows is held out once, and the final model is trained on all of them.",
@@ -444,6 +454,6 @@ def _reasons(rows: int, folds: int) -> list[str]:
             rows=f"{rows:,}",
         )
     ]
-    if folds < default_fold_count(rows):
+    if folds < usual_fold_count(spec, rows):
         found.append("Fewer folds than usual are used, so that each contains rows of both labels.")
     return found

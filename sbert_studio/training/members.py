@@ -39,6 +39,8 @@ _FEW_ROWS = 1_000  # with more rows a single split is informative enough
 _FEW_LABELLED_TEXTS = 2_500  # binary outcomes are less informative per row than scores
 _MAX_FOLD_SHARE = 0.6  # if most rows are connected by shared texts, one fold would have almost no training rows
 _NAMED_GROUPS = 3
+_BLENDS = 3  # evaluated after training
+_STEP_PASSES = 3.0  # forward and backward pass
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def plan_curve(folds: Sequence[Member]) -> list[Member]:
 
 
 def _separable_folds(spec: TrainSpec, examples: Examples) -> list[Member]:
-    usual, refused, found = default_fold_count(len(examples)), None, list[Member]()
+    usual, refused, found = usual_fold_count(spec, len(examples)), None, list[Member]()
     for least in (2, 1):
         for number in range(usual, 1, -1):
             try:
@@ -167,6 +169,11 @@ def _started_with_split(folder: Path) -> bool:
     return not mine and Checkpoints(folder).newest() is not None
 
 
+def usual_fold_count(spec: TrainSpec, rows: int) -> int:
+    """Return the number of folds unless a label is too rare for it: the default, at most the maximum of ``spec``."""
+    return min(default_fold_count(rows), spec.max_folds or rows)
+
+
 def default_fold_count(rows: int) -> int:
     """Return the default number of folds: more for fewer rows, but with enough rows in each to be informative."""
     most = 5 if rows <= 150 else 4 if rows <= 350 else 3
@@ -188,6 +195,24 @@ def summarize_scores(scores: Sequence[Mapping[str, Any]], best: Mapping[str, Any
     found = {"metric": known[0]["metric"], "task": known[0]["task"], "rows": sum(int(one["rows"]) for one in known) // len(known)}
     found |= {"score": statistics.fmean(each), "sd": statistics.stdev(each), "each": each}
     return found | ({"kept": dict(best)} if best else {})
+
+
+def count_passes(spec: TrainSpec, examples: Examples, folds: Sequence[Member]) -> float:
+    """Return how often a run passes over all texts, in passes of encoding them; a training step takes as long as three of these.
+
+    Args:
+        folds: those of the cross-validation; empty for a run on one split.
+    """
+    epochs = spec.epochs * spec.soup
+    evaluations = epochs * spec.evaluations_per_epoch + _BLENDS + 1
+    is_labelled = examples.kind == "labelled_texts"  # compared with the training rows, which are encoded too
+    if not folds:
+        return _STEP_PASSES * epochs + evaluations * (1 if is_labelled else spec.dev_fraction)
+    members = [*folds, *plan_curve(folds)]
+    rows = [(len(one.train_rows), len(one.held or ())) for one in members]
+    trained = sum(train for train, _held in rows) + len(examples)
+    evaluated = sum(held + train * is_labelled for train, held in rows)
+    return (_STEP_PASSES * epochs * trained + evaluations * evaluated) / max(1, len(examples))
 
 
 def planned_steps(spec: TrainSpec, train_rows: Examples) -> int:

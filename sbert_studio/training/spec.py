@@ -143,6 +143,9 @@ class TrainSpec(BaseModel):
         "is trained on all rows (folds). auto uses folds below 1,000 rows, or 2,500 texts with a category.",
         choices=("auto", "split", "folds"),
     )
+    max_folds: int = setting(
+        0, "Maximum number of folds of the cross-validation of small files; 0: 3 to 5, depending on their rows.", min=0, max=100, step=1
+    )
     blend: bool = setting(
         True,
         "Keep whichever is best on the held-out rows: the base model, the fine-tuned model or a blend of their weights; "
@@ -167,6 +170,8 @@ class TrainSpec(BaseModel):
         found = {name: known[name].parse(value) if name in known else value for name, value in values.items()}
         if first := found.get("first"):
             found["first"] = cls.from_json(first).to_json()
+        if found.get("max_folds") == 1:
+            raise StudioError("one fold is not a cross-validation", "choose 2 or more, or evaluation=split")
         if found.get("folds") == 1:
             raise StudioError("one fold is not a cross-validation", "choose 2 or more, or 0 for a single split")
         if -1 < found.get("dropout", -1) < 0:

@@ -22,6 +22,7 @@ from sbert_studio.services import OpenQuestionsError, Studio, TrainRequest
 from sbert_studio.services.data import DataService
 from sbert_studio.services.run_setup import default_run_name
 from sbert_studio.services.training_plan import TrainPlan
+from sbert_studio.training.members import plan_folds
 
 WHICH_WAY = Question(
     "scale",
@@ -93,8 +94,28 @@ def test_a_run_of_several_trainings_is_described_with_its_time_if_the_speed_is_k
 
     assert describe() == ""
     assert re.fullmatch(r"3 models are trained for 0\.2 epochs each\. This takes about .+ in total\.", describe(seeds=3))
-    monkeypatch.setattr(DataService, "measure_encoding", lambda self, model: 0.0)
+    monkeypatch.setattr(DataService, "encoding_seconds", lambda self, model, columns: 0.0)
     assert describe(seeds=3) == "3 models are trained for 0.2 epochs each."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "folds", "reason"),
+    [(1.0, 5, ""), (5.0, 3, "There are 3 folds, because 5 would take about 4 min"), (60.0, 0, "because cross-validation in 5 folds would")],
+)
+def test_a_slow_machine_uses_fewer_folds_or_one_split_and_says_so_before_start(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, folds: int, reason: str
+) -> None:
+    monkeypatch.setattr(DataService, "encoding_seconds", lambda self, model, columns: seconds)
+    request = TrainRequest(write_pairs(tmp_path / "pairs.csv", 80, seed=10))
+    plan = studio.planner.plan(request)
+    assert len(plan_folds(plan.spec, plan.examples, None)) == folds
+    assert reason in plan.time_reason and (plan.time_reason in plan.reasons) == bool(reason)
+    assert plan.time_reason in studio.planner.describe_trainings(plan)
+    monkeypatch.setattr(DataService, "encoding_seconds", lambda self, model, columns: 0.1)
+    rate = replace(request, overrides={"learning_rate": 1e-5})
+    assert studio.planner.plan(rate, plan).time_reason == plan.time_reason, "a choice does not change with the load of the machine"
+    asked = studio.planner.plan(replace(request, overrides={"evaluation": "folds"}))
+    assert not asked.time_reason and len(plan_folds(asked.spec, asked.examples, None)) == 5
 
 
 @pytest.mark.usefixtures("doubtful")

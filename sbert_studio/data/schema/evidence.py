@@ -324,6 +324,9 @@ class Evidence:
         return NeighborAgreement(float((categories == categories[nearest]).mean()), chance, number)
 
 
+_TIMED_TEXTS = 16
+
+
 class EncoderSimilarity:
     """Cosine similarity function of an encoder, which encodes each text only once.
 
@@ -333,12 +336,13 @@ class EncoderSimilarity:
     """
 
     def __init__(self, encode: Callable[[list[str]], np.ndarray], model: str = UNNAMED_MODEL) -> None:
-        self.encode, self.model, self.seconds = encode, model, 0.0
+        self.encode, self.model = encode, model
+        self.seconds_per_character = 0.0  # of the fastest call with enough texts; 0 before: the first call also warms up
         self._known: dict[bytes, np.ndarray] = {}
 
     @property
     def count(self) -> int:
-        """Number of texts that were encoded, in ``seconds``."""
+        """Number of texts that were encoded."""
         return len(self._known)
 
     def __call__(self, first: Sequence[str], second: Sequence[str]) -> np.ndarray:
@@ -349,12 +353,18 @@ class EncoderSimilarity:
         if new:
             began = time.perf_counter()
             vectors = np.asarray(self.encode(list(new.values())), dtype=np.float32)
-            self.seconds += time.perf_counter() - began
+            self._note_speed(list(new.values()), time.perf_counter() - began)
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
             known.update(zip(new, vectors / np.where(lengths > 0, lengths, 1), strict=True))
         a, b = (np.stack([known[key] for key in part]) for part in (keys[: len(first)], keys[len(first) :]))
         cosines: np.ndarray = np.einsum("ij,ij->i", a, b).astype(np.float64)
         return cosines
+
+    def _note_speed(self, texts: Sequence[str], seconds: float) -> None:
+        characters = sum(map(len, texts))
+        if len(texts) >= _TIMED_TEXTS and characters:
+            rate = seconds / characters
+            self.seconds_per_character = min(rate, self.seconds_per_character or rate)
 
 
 def separate(classes: dict[str, np.ndarray], model: str = UNNAMED_MODEL) -> ClassSeparation | None:

@@ -270,7 +270,9 @@ def command_line(draft: Draft, model: str, default_model: str) -> str:
     for name, flag in _FLAGS.items():
         if name in spec:
             words += [flag, f"{spec[name]:g}" if isinstance(spec[name], float) else str(spec[name])]
-    for name, value in request.overrides.items():
+    # On another machine, which may be faster, they would be chosen again.
+    by_time = {name: spec[name] for name in ("evaluation", "max_folds") if spec.get(name) not in (None, "auto", 0)}
+    for name, value in {**by_time, **request.overrides}.items():
         if name not in _FLAGS:
             words += ["--set", f"{name}={format_value(value)}"]
     return shlex.join(words)
