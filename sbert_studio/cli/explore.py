@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ..errors import StudioError
-from ..explore import DEFAULT_RESULTS
+from ..explore import DEFAULT_RESULTS, DEFAULT_SEED
 from ..shards import SHARD_ROWS
 from ..workspace import require_writable_file
 from .options import (
@@ -286,7 +286,7 @@ def map(
     file: File,
     out: Annotated[Path, typer.Option(metavar="map.html", help="Output page; it needs no network.")],
     clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed for a reproducible map; slower.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
     layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
     unit: Unit = None,
     column: Column = None,
@@ -299,7 +299,7 @@ def map(
     from ..explore.projection import ProjectionParams
     from ..ui.map_value import write_map
 
-    params = ProjectionParams(seed=-1 if seed is None else seed, layout=layout)
+    params = ProjectionParams(seed=seed, layout=layout)
     with open_studio() as studio:
         corpus = _choose_unit(_read_corpus(studio, file, column, model, passages=passages), unit)
         require_writable_file(out, file)
@@ -316,7 +316,7 @@ def topics(
     file: File,
     out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
     topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
-    seed: Annotated[int | None, typer.Option(min=0, help="Random seed for reproducible topics; slower.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
     llm_url: LlmUrl = "",
     llm_model: LlmModel = "",
     llm_hint: Annotated[str, typer.Option(metavar="TEXT", help="What the language model should know about the texts or the names.")] = "",
@@ -382,12 +382,12 @@ def _topic_lines(topics: Sequence[TopicInfo], outliers: int) -> list[list[str]]:
     return [*lines, *([[format_number(outliers), NO_CLUSTER]] if outliers else [])]
 
 
-def _cluster_params(option: str, clusters: str, seed: int | None) -> ClusterParams:
+def _cluster_params(option: str, clusters: str, seed: int) -> ClusterParams:
     from ..explore.clusters import ClusterParams
 
     if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
         raise StudioError(f"{option} is {clusters!r}", "write auto, or a whole number of at least 1")
-    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=-1 if seed is None else seed)
+    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=seed)
 
 
 COMMANDS = (similarity, encode, search, mine, duplicates, map, topics)

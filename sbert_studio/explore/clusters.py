@@ -16,6 +16,7 @@ from ..models.similarity import unit
 from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
+from . import DEFAULT_SEED
 from .products import upper_blocks
 from .topic_labels import keywords, split_terms, unique_labels
 from .topics import (
@@ -46,7 +47,7 @@ _LINKAGE_ROWS = 20_000  # the tree needs 16 n² / 2 bytes: 3.2 GB here
 
 
 def project_for_density(
-    vectors: np.ndarray, cache: Path, seed: int = -1, progress: Progress | None = None, near: NeighborProvider | None = None
+    vectors: np.ndarray, cache: Path, seed: int = DEFAULT_SEED, progress: Progress | None = None, near: NeighborProvider | None = None
 ) -> np.ndarray:
     """Return (n, 5) float32: a UMAP projection with min_dist 0 in which density is meaningful."""
     return umap_layout(vectors, cache, LayoutSettings(SPACE, _NEIGHBOURS, min_dist=0.0, seed=seed), near=near, progress=progress)
@@ -116,17 +117,16 @@ _CELLS = 8_000_000  # cells per block of cosines: 32 MB
 _ROUNDS = 50
 _RESTARTS = 5
 _RESTART_CELLS = 200_000  # rows times groups
-_DEFAULT_SEED = 12
 
 
-def spherical_k_means(vectors: np.ndarray, count: int, seed: int = -1) -> np.ndarray:
+def spherical_k_means(vectors: np.ndarray, count: int, seed: int = DEFAULT_SEED) -> np.ndarray:
     """Maximize the mean cosine of rows to their centroid; return cluster ids, (n,) int64 below ``count`` (Dhillon & Modha 2001).
 
     Initialized by greedy k-means++ (Arthur & Vassilvitskii 2007). Each iteration is one matrix product. Fewer clusters are returned if
-    there are fewer distinct directions. A negative seed means 12.
+    there are fewer distinct directions. A negative seed is random.
     """
     rows = unit(vectors)
-    rng = np.random.default_rng(seed if seed >= 0 else _DEFAULT_SEED)
+    rng = np.random.default_rng(seed if seed >= 0 else None)
     # Small sets are cheap to restart and most affected by bad initial centroids.
     restarts = _RESTARTS if len(rows) * count <= _RESTART_CELLS else 1
     return max((_iterate(rows, rows[_init_centroids(rows, count, rng)]) for _ in range(restarts)), key=lambda found: found[1])[0]
@@ -192,7 +192,7 @@ class ClusterParams(KeyedSettings):
     count: int = setting(0, "number of clusters; 0 lets the method choose", min=0, max=MAX_CLUSTERS, step=1)
     min_size: int = setting(0, "minimum number of texts per cluster; 0: depends on the size of the corpus", min=0, max=10_000, step=1)
     threshold: float = setting(0.5, "agglomerative: merge clusters while their mean cosine is at least this", min=0.0, max=1.0, step=0.01)
-    seed: int = setting(-1, "-1 uses all CPU cores; 0 or more gives reproducible clusters", min=-1, step=1)
+    seed: int = setting(DEFAULT_SEED, "random seed; -1 gives different clusters each time", min=-1, step=1)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..errors import StudioError
 from ..progress import KeyLocks, checkpoint
 from ..registry import KeyedSettings, setting
 from ..workspace import Workspace, digest_texts
-from . import umap
+from . import DEFAULT_SEED, umap
 from .umap import (
     LARGE_EPOCHS,
     MIN_ROWS,
@@ -232,7 +232,7 @@ class ProjectionParams(KeyedSettings):
         0.1, "minimum distance of points on the map; small values pack similar texts tightly", min=0.0, max=0.99, step=0.01
     )
     metric: str = setting("cosine", "distance metric; cosine compares directions only", choices=("cosine", "euclidean"))
-    seed: int = setting(-1, "-1 draws a different map each time; 0 or more gives a reproducible map", min=-1, step=1)
+    seed: int = setting(DEFAULT_SEED, "random seed; -1 draws a different map each time", min=-1, step=1)
     layout: str = setting("studio", "layout engine: studio is faster; umap-learn is the library of UMAP's authors", choices=LAYOUTS)
 
 

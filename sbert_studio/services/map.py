@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MapPhase = Literal["encode", "layout", "groups"]
 BeginMapPhase = Callable[[MapPhase], "Progress"]
-_SEED = 12
 _EXAMPLES, _EXAMINED = 3, 20
 
 
@@ -127,7 +126,7 @@ class MapService(Service):
         """Return the topics of a corpus, on the map that the page draws by default, which may be cached."""
         from ..explore.projection import ProjectionParams
 
-        return self.draw(corpus, ProjectionParams(seed=_SEED), clusters, model, progress)
+        return self.draw(corpus, ProjectionParams(), clusters, model, progress)
 
     def extend(
         self,
@@ -197,7 +196,7 @@ class MapService(Service):
         if len(chosen) < parts:
             raise StudioError(_("{chosen} texts cannot be split into {parts}", chosen=len(chosen), parts=parts), "choose a larger cluster")
         vectors = np.asarray(self._search.vectors(corpus, model))[chosen]
-        params = ClusterParams(method="kmeans", count=parts, seed=_SEED)
+        params = ClusterParams(method="kmeans", count=parts)
         found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)
         if len(found.sizes) < parts:
             raise StudioError("these texts have identical vectors", "choose another cluster, or select and label them with a lasso")

@@ -28,7 +28,6 @@ MAX_TEXTS = 30_000
 MAX_QUERIES = 3
 _PAIRS = 10
 _MIN_UNSEEN_TEXTS = 20  # minimum number of unseen texts; with fewer, texts used for training are evaluated too
-_SEED = 12  # same seed as in the Map tab, so that the first map is the one shown there
 
 BeginPhase = Callable[[str], "Progress | None"]
 """Called with the title of each phase; returns its progress callback, if any."""
@@ -75,7 +74,7 @@ class ModelDiffService(Service):
             vectors.append(self._search.vectors_by(corpus, encoders[-1], begin(_("Encoding by model {place} of 2", place=place))))
         near = compare_neighbors(vectors[0], vectors[1], progress=begin("Finding neighbors"))
         closer, apart = most_changed_pairs(vectors[0], vectors[1], _PAIRS, begin("Comparing every text with every other"))
-        params, neighbors = projection or ProjectionParams(seed=_SEED), self._resources.neighbor_graphs
+        params, neighbors = projection or ProjectionParams(), self._resources.neighbor_graphs
         keys = [f"{corpus.digest}-{encoder.fingerprint}" for encoder in encoders]
         first = project(vectors[0], params, keys[0], self.workspace, begin("Drawing map 1 of 2"), graphs=neighbors)
         second = project(vectors[1], params, keys[1], self.workspace, begin("Drawing map 2 of 2"), start=first, graphs=neighbors)

@@ -203,7 +203,7 @@ def draw_map(studio: Studio, file: str, clusters: str, dimensions: float, model:
         raise StudioError(f"dimensions is {dimensions:g}", "choose 2 or 3")
     corpus = studio.data.read_cached_corpus(require_file(file), column or None)
     model = model or studio.languages.default_model(corpus.languages)
-    return PlacedTexts(**vars(studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions), seed=12), params, model)))
+    return PlacedTexts(**vars(studio.map.draw(corpus, ProjectionParams(dimensions=int(dimensions)), params, model)))
 
 
 def topics(studio: Studio, file: str, topics: str, model: str, column: str) -> TopicReport:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...page import Page
     from ...state import DrawnMap, RowSelection, TrainingTable
 
-_SEED = 12  # fixed, so that the same texts give the same map on the next visit
 MAX_TOOLTIP_LENGTH = 240
 FETCHED_POINTS = 20_000
 """Points from which on the page fetches the arrays of a map as bytes, and only those that an edit has changed."""
@@ -52,7 +51,6 @@ class MapSettings:
             n_neighbors=int(self.neighbors),
             min_dist=float(self.min_distance),
             dimensions=3 if self.dimensions == "3-D" else 2,
-            seed=_SEED,
             layout=self.layout,
         )
 
