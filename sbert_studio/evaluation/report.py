@@ -142,7 +142,8 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     strength = scores.get("strength")
     if strength is None:
         return ""
-    known = {mark["strength"]: mark["score"] for mark in scores.get("strengths", ())}
+    marks = {mark["strength"]: mark for mark in scores.get("strengths", ())}
+    known = {strength: mark["score"] for strength, mark in marks.items()}
     best = max(known.values(), default=0.0)
     short = known.get(strength, best) < best - 1e-4
     if scores.get("interpolated") or ("chosen" in scores and not known):
@@ -162,11 +163,11 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
             "the base model is kept: the candidate that scored {best} on the selection rows is no better on the other rows",
             best=format_score(best),
         )
-    return _describe_best_strength(float(strength), known)
+    return _describe_best_strength(float(strength), marks)
 
 
-def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> str:
-    tuned = format_score(scores[1.0]) if 1.0 in scores else ""
+def _describe_best_strength(strength: float, marks: Mapping[float, Mapping[str, Any]]) -> str:
+    tuned = f"{format_score(marks[1.0]['score'])}{format_interval(marks[1.0])}" if 1.0 in marks else ""
     if strength == 0:
         return (
             _("neither the fine-tuned model {tuned} nor a blend is better on the held-out rows", tuned=tuned)
@@ -174,31 +175,34 @@ def _describe_best_strength(strength: float, scores: Mapping[float, float]) -> s
             else "neither the fine-tuned model nor a blend is better on the held-out rows"
         )
     if strength == 1:
-        return "the fine-tuned model is kept: no blend with the base model is better" if len(scores) > 2 else ""
+        return "the fine-tuned model is kept: no blend with the base model is better" if len(marks) > 2 else ""
     share = f"{strength:.0%}"
-    return (
-        _("a blend of strength {strength} is kept: it is better than the fine-tuned model {tuned}", strength=share, tuned=tuned)
-        if tuned
-        else _("a blend of strength {strength} is kept: it is better than the fine-tuned model", strength=share)
+    if not tuned or strength not in marks:
+        return _("a blend of strength {strength} is kept: it scored highest", strength=share)
+    blend = f"{format_score(marks[strength]['score'])}{format_interval(marks[strength])}"
+    return _(
+        "a blend of strength {strength} is kept: it scored highest, {blend}; the fine-tuned model scored {tuned}",
+        strength=share,
+        blend=blend,
+        tuned=tuned,
     )
 
 
 def describe_tradeoff(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the change on held-out rows and on general pairs in points: ``your data +6.1, general −0.4``; empty if not measured."""
+    """Describe the changes on held-out rows and on general pairs: ``your data +0.061, general −0.004``; empty if not measured."""
     scores = after.get("kept", after)
     then, now = before.get("general") or {}, scores.get("general") or {}
     if "score" not in before or "score" not in after or "score" not in then or "score" not in now:
         return ""
     return _(
-        "your data {points}, general {points2}",
-        points=format_points(after["score"] - before["score"]),
-        points2=format_points(now["score"] - then["score"]),
+        "your data {change}, general {general}",
+        change=_format_change(before["score"], after["score"]),
+        general=_format_change(then["score"], now["score"]),
     )
 
 
-def format_points(change: float) -> str:
-    """Format a change of a score between 0 and 1 in points: ``+6.1``."""
-    return f"{100 * change:+.1f}".replace("-", "−").replace("−0.0", "±0.0").replace("+0.0", "±0.0")
+def _format_change(before: float, after: float) -> str:
+    return describe_change(before, after).gain.replace("-", "−")
 
 
 def describe_outcome(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -258,11 +262,11 @@ def _training_choice(after: Mapping[str, Any], own: str) -> str:
 
 
 def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Describe the change on general-language pairs: ``everyday language: −0.4 points``; empty if not measured."""
+    """Describe the change on general-language pairs: ``everyday language: −0.004``; empty if not measured."""
     then, now = before.get("general") or {}, after.get("kept", after).get("general") or {}
     if "score" not in then or "score" not in now:
         return ""
-    return _("everyday language: {points} points", points=format_points(now["score"] - then["score"]))
+    return _("everyday language: {change}", change=_format_change(then["score"], now["score"]))
 
 
 def describe_selection(after: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from sbert_studio.evaluation.report import (
     describe_run,
     describe_score,
     describe_tradeoff,
-    format_points,
     natural_frequencies,
 )
 
@@ -38,7 +37,10 @@ def marks(**scores: float) -> list[dict[str, float]]:
 
 def test_which_model_was_kept_is_said_with_the_reason() -> None:
     blend = {"strength": 0.5, "score": 0.7, "strengths": marks(untuned=0.5, half=0.7, tuned=0.6)}
-    assert describe_kept_model(blend) == "a blend of strength 50% is kept: it is better than the fine-tuned model 0.600"
+    kept = "a blend of strength 50% is kept: it scored highest, 0.700; the fine-tuned model scored 0.600"
+    assert describe_kept_model(blend) == kept
+    blend["strengths"][-1] |= {"interval": [0.55, 0.65]}
+    assert describe_kept_model(blend) == f"{kept} [0.550, 0.650]", "a difference is not called better without its interval"
     assert describe_kept_model(blend | {"strength": 1.0, "score": 0.6}) == "strength 1 (set manually); best was 0.5 with 0.700"
     assert "an estimate" in describe_kept_model(blend | {"strength": 0.6, "score": 0.68, "interpolated": True})
     untuned = {"strength": 0.0, "score": 0.5, "gain_interval": [0.0, 0.0], "strengths": marks(untuned=0.5, half=0.4, tuned=0.3)}
@@ -49,10 +51,10 @@ def test_which_model_was_kept_is_said_with_the_reason() -> None:
 
 def test_what_a_training_costs_elsewhere_stands_beside_the_gain() -> None:
     before = {"score": 0.5, "general": {"score": 0.9}}
-    assert describe_tradeoff(before, {"score": 0.561, "general": {"score": 0.896}}) == "your data +6.1, general −0.4"
+    assert describe_tradeoff(before, {"score": 0.561, "general": {"score": 0.896}}) == "your data +0.061, general −0.004"
     assert describe_tradeoff(before, {"score": 0.561}) == ""
-    assert describe_run(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.4 points"
-    assert format_points(0.0) == format_points(-0.0001) == "±0.0"
+    assert describe_run(before, {"score": 0.561, "general": {"score": 0.896}})[1] == "everyday language: −0.004"
+    assert describe_tradeoff(before, {"score": 0.5, "general": {"score": 0.9}}) == "your data ±0.000, general ±0.000"
 
 
 def test_categories_are_said_as_texts_out_of_a_hundred() -> None:

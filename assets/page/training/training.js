@@ -151,8 +151,9 @@
       const high = marks[next < 0 ? marks.length - 1 : next], low = marks[Math.max(0, next - 1)];
       return high.strength === low.strength ? high[name] : low[name] + (high[name] - low[name]) * (place - low.strength) / (high.strength - low.strength);
     };
-    const points = (name, place) => { const now = at(name, place); return now === null ? null : 100 * (now - marks[0][name]); };
-    const signed = (change) => `${change < -0.05 ? "−" : change >= 0.05 ? "+" : "±"}${Math.abs(change).toFixed(1)}`;
+    // As elsewhere, a change is the difference of the rounded scores.
+    const change = (name, place) => { const now = at(name, place); return now === null ? null : Math.round(1000 * now) - Math.round(1000 * marks[0][name]); };
+    const signed = (thousandths) => `${thousandths < 0 ? "−" : thousandths > 0 ? "+" : "±"}${(Math.abs(thousandths) / 1000).toFixed(3)}`;
     const words = el("p", { class: "sb-strength-words", "aria-live": "polite" });
     const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: value.strength, list, "aria-label": "fine-tuning strength" });
     const choose = el("button", { type: "button", class: "sb-small-button", on: { click: () => {
@@ -160,9 +161,9 @@
       select(host, "strength", Number(slider.value));
     } } }, "Use this strength");
     const tell = () => {
-      const place = Number(slider.value), yours = points("score", place), general = points("general", place);
+      const place = Number(slider.value), yours = change("score", place), general = change("general", place);
       const known = marks.some((mark) => Math.abs(mark.strength - place) < 1e-6);
-      words.replaceChildren(el("b", {}, place.toFixed(2)), " ", general === null ? t`your data ${signed(yours)} points` : t`your data ${signed(yours)} points, everyday language ${signed(general)} points`,
+      words.replaceChildren(el("b", {}, place.toFixed(2)), " ", general === null ? t`your data ${signed(yours)}` : t`your data ${signed(yours)}, everyday language ${signed(general)}`,
         " ", el("span", { class: "sb-dim" }, known ? "Measured." : "Estimated between two measured strengths."));
       choose.disabled = Math.abs(place - value.strength) < 1e-6;
     };
@@ -174,10 +175,10 @@
       el("div", { class: "sb-strength-end" }, words, choose),
       el("table", { class: "sb-parts sb-marks" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Strength"), el("th", { scope: "col" }, value.metric),
-          ...(points("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
+          ...(change("general", 1) === null ? [] : [el("th", { scope: "col" }, "Everyday language")]))),
         el("tbody", {}, marks.map((mark) => el("tr", { class: Math.abs(mark.strength - value.strength) < 1e-6 ? "sb-kept" : "" },
           el("th", { scope: "row" }, mark.strength === 0 ? t`${mark.strength.toFixed(2)}, base model` : mark.strength === 1 ? t`${mark.strength.toFixed(2)}, tuned` : mark.strength.toFixed(2)), el("td", {}, number(mark.score)),
-          ...(points("general", 1) === null ? [] : [el("td", {}, number(mark.general))]))))));
+          ...(change("general", 1) === null ? [] : [el("td", {}, number(mark.general))]))))));
     tell();
   };
 
