@@ -17,7 +17,7 @@ from ..errors import StudioError
 from ..i18n import _
 from .dates import parse_dates
 from .loading.table import Table
-from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column
+from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column, profile_table
 from .schema.names import GROUP, LABEL
 from .schema.numbers import numbers_of
 
@@ -106,14 +106,17 @@ class ColumnValues:
         return Counter(item for items in found for item in items)
 
 
-def detect_type(name: str, cells: Sequence[str]) -> ColumnType:
+def detect_type(name: str, cells: Sequence[str], profile: ColumnProfile | None = None) -> ColumnType:
     """Detect the type of a column from its name and at most 20,000 of its cells.
 
     Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers, also
     codes of digits that a number would lose (00501).
+
+    Args:
+        profile: statistics of the cells, if known.
     """
     sample = cells[:: max(1, len(cells) // _SAMPLE_ROWS)]
-    profile = profile_column(name, sample)
+    profile = profile or profile_column(name, sample)
     if profile.filled == 0:
         return "category"
     if profile.is_tags or (profile.is_nested and _are_lists(sample)):
@@ -135,9 +138,11 @@ def _type_of_cells(profile: ColumnProfile) -> ColumnType:
     return "category" if _is_category(profile) else "text"
 
 
-def describe_column(name: str, cells: Sequence[str], column_type: ColumnType | None = None) -> TypedColumn:
+def describe_column(
+    name: str, cells: Sequence[str], column_type: ColumnType | None = None, profile: ColumnProfile | None = None
+) -> TypedColumn:
     """Return the statistics of a column, read as ``column_type`` if the user has set it, otherwise as the detected type."""
-    found = column_type or detect_type(name, cells)
+    found = column_type or detect_type(name, cells, profile)
     values = parse_column(name, cells, "category" if found in ("number", "date", "text", "id") else found)
     counts = values.count_items()
     ordered: Iterable[str] = (item for item, _ in counts.most_common(_EXAMPLES)) if found in ("category", "list") else counts
@@ -152,7 +157,7 @@ def describe_columns(table: Table, types: Mapping[str, ColumnType] | None = None
         types: types set by the user; the others are detected.
     """
     chosen = types or {}
-    return tuple(describe_column(name, table.texts(name)[:], chosen.get(name)) for name in table.columns)
+    return tuple(describe_column(one.name, table.texts(one.name)[:], chosen.get(one.name), one) for one in profile_table(table))
 
 
 def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> ColumnValues:

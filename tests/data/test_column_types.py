@@ -12,7 +12,9 @@ import pytest
 from sbert_studio.data.column_types import COLUMN_TYPES, check_type, describe_column, describe_columns, detect_type, parse_column
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.data.samples import list_samples
+from sbert_studio.data.schema import content
 from sbert_studio.errors import StudioError
+from sbert_studio.services.data_overview import choose_text_columns, describe_data
 
 ROWS = 120
 SENTENCES = [f"The {size} parcel number {row} never came to our {place}." for row, (size, place) in enumerate([("small", "shop")] * ROWS)]
@@ -112,3 +114,12 @@ def test_columns_of_the_samples() -> None:
     assert {key for key, kind in found.items() if kind == "category"} == categories
     assert {key for key, kind in found.items() if kind == "number"} == numbers
     assert {kind for key, kind in found.items() if key not in categories | numbers} == {"text"}
+
+
+def test_the_columns_of_a_wide_table_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(content, "numbers_of", lambda cells, original=content.numbers_of: seen.append("") or original(cells))
+    rows = {f"field {column}": [f"words of row {row} in column {column}" for row in range(12)] for column in range(60)}
+    table = table_from_columns("wide", rows)
+    overview = describe_data(table, choose_text_columns(table))
+    assert len(seen) == 60 == len(overview.columns)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -411,9 +412,15 @@ def _are_boilerplate(cells: Sequence[str]) -> bool:
     return len(cells) > 4 and len(common) > 3 and all(len(found & common) >= 0.6 * len(found) for found in words)
 
 
+_PROFILES: WeakKeyDictionary[Table, tuple[ColumnProfile, ...]] = WeakKeyDictionary()  # a wide table takes seconds, and several ask for them
+
+
 def profile_table(table: Table) -> tuple[ColumnProfile, ...]:
     """Return the statistics of every column, in the table's order."""
-    return tuple(profile_column(name, table.texts(name)) for name in table.columns)
+    found = _PROFILES.get(table)
+    if found is None:
+        found = _PROFILES[table] = tuple(profile_column(name, table.texts(name)) for name in table.columns)
+    return found
 
 
 def no_text_error(table: Table, profiles: Sequence[ColumnProfile], hint: str) -> StudioError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,14 +45,17 @@ NEGATIVE = re.compile(
 )
 _KNOWN = FIRST | SECOND | ANCHOR | POSITIVE | TEXT | SCORE | LABEL | GROUP | CATEGORY | IDENTIFIER
 _SIDES = [side.split() for side in _LISTS["sides"]]
+_NAMES = 4_096  # names remembered; a table of 300 columns has 45,000 pairs of them
 _SIDE_MARKS = {mark for side in _SIDES for mark in side} | _WORDS["language"]
 
 
+@lru_cache(maxsize=_NAMES)
 def normalize(name: str) -> str:
     """Return a column name or label without case, spaces and punctuation, so that ``Sentence_1`` equals ``sentence 1``."""
     return BETWEEN_WORDS.sub("", _fold(name)).casefold()
 
 
+@lru_cache(maxsize=_NAMES)
 def split_words(name: str) -> tuple[str, ...]:
     """Split a column name into words: ``humanScore_2`` becomes ``human, score, 2``."""
     text = re.sub(r"(?<=[a-zà-ÿ0-9])(?=[A-ZÀ-Þ])", " ", _fold(name))
@@ -82,6 +85,7 @@ def is_known_name(name: str) -> bool:
     return key in _KNOWN or bool(NEGATIVE.fullmatch(key))
 
 
+@lru_cache(maxsize=_NAMES)
 def rate_target_name(name: str) -> NameRating:
     """Rate how strongly the name of a column suggests scores or labels.
 
@@ -192,7 +196,8 @@ def are_sides(first: str, second: str) -> bool:
     )
 
 
-def _split_side(name: str) -> list[tuple[str, str]]:
+@lru_cache(maxsize=_NAMES)
+def _split_side(name: str) -> tuple[tuple[str, str], ...]:
     # All ways to split a name into a stem and a side marker.
     words = list(split_words(name))
     found = [(" ".join(words[:at] + words[at + 1 :]) or "*", word) for at, word in enumerate(words) if word in _SIDE_MARKS]
@@ -202,7 +207,7 @@ def _split_side(name: str) -> list[tuple[str, str]]:
         found += [(bare[:at] + bare[at + 1 :] or "*", sign) for at, sign in enumerate(bare) if sign in _SIDE_MARKS]
     elif words and len(words[-1]) > 3 and words[-1][-1] in "ab":
         found.append((" ".join([*words[:-1], words[-1][:-1]]), words[-1][-1]))  # sentenceA in lower case
-    return found
+    return tuple(found)
 
 
 # --- explanations within a name: "How similar? (1 = completely different, 5 = the same)"
