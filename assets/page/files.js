@@ -1,7 +1,7 @@
 // Tables as files for spreadsheets, made in the browser: CSV, XLSX, and what the clipboard takes. Every cell is whole, and none is a live formula.
 (() => {
   "use strict";
-  const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@\t\r\n＝＋－＠]/;
+  const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@＝＋－＠]/;
   const EXACT = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/, CODE = /^(0\d+|\d{16,})$/;  // loses no digit as a number; digits that are no number
   const LONG = 1e11;  // spreadsheets show whole numbers from here on as 1E+11, unless their format says otherwise
   const LONGEST = 32767;  // characters of a cell

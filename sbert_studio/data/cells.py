@@ -14,7 +14,7 @@ from typing import Any
 from ..workspace import atomic_file
 from .schema.numbers import NUMBER
 
-_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+_FORMULA_STARTS = tuple("=+-@＝＋－＠")
 # ASCII punctuation that can start or end markup and that CommonMark allows to be escaped with a backslash; a colon can start a link.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
 _WEB = re.compile(r"(?i)\b(www)\.")
@@ -58,13 +58,11 @@ def clean(text: str) -> str:
 def safe_cell(text: str) -> str:
     """Escape ``text`` so that no spreadsheet interprets it as a formula.
 
-    Texts that start (after whitespace) with ``= + - @``, their full-width forms, a tab or a line break get a leading apostrophe. Plain
-    numbers such as ``-0.5`` are unchanged. See OWASP, "CSV Injection".
+    Texts whose first character apart from spaces, tabs and line breaks is one of ``= + - @`` or of their full-width forms get a leading
+    apostrophe. Plain numbers such as ``-0.5`` are unchanged. See OWASP, "CSV Injection".
     """
     text = clean(text)
-    if text.startswith(_FORMULA_STARTS) or text.lstrip().startswith(_FORMULA_STARTS):
-        return text if NUMBER.fullmatch(text) else "'" + text
-    return text
+    return "'" + text if text.lstrip().startswith(_FORMULA_STARTS) and not NUMBER.fullmatch(text) else text
 
 
 def write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]], *, guarded: bool = True) -> None:

@@ -32,14 +32,36 @@ def test_any_cells_survive_a_round_trip_through_csv(tmp_path: Path, rows: list[t
     assert back.lines.tolist() == table.lines.tolist()
 
 
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A1", "@SUM(1)", "+1+cmd", "-1+2", " =1", "\t=1", "\r1", "-", "＝1", "+49 30 1234"])
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A1", "@SUM(1)", "+1+cmd", "-1+2", " =1", "\t=1", "\r\n@x", "-", "＝1", "+49 30 1234"])
 def test_formulas_get_an_apostrophe(text: str) -> None:
     assert safe_cell(text) == "'" + text
 
 
-@pytest.mark.parametrize("text", ["-0.5", "+3", "1e-5", "-1,5", "plain", "", "a=b", "'quoted"])
+@pytest.mark.parametrize("text", ["-0.5", "+3", "1e-5", "-1,5", "plain", "", "a=b", "'quoted", "\r1", "\nan empty line first", "\t"])
 def test_numbers_and_plain_texts_stay_as_they_are(text: str) -> None:
     assert safe_cell(text) == text
+
+
+def test_other_programs_read_line_breaks_commas_and_quotes_as_they_were(tmp_path: Path) -> None:
+    texts = [
+        "first line\nsecond, with a comma",
+        'she said "no"',
+        "\n\nlate start",
+        "tab\there",
+        "a;b",
+        "-0.5",
+        "é 日本語",
+        "x\r\n=1",
+        "'",
+        '"',
+    ]
+    path = tmp_path / "out.csv"
+    write_csv(path, {"text": [*texts, "=1+1"], "n": list(range(len(texts) + 1))})
+    back = pd.read_csv(path, dtype={"text": str}, keep_default_na=False)
+    assert back["text"].tolist() == [*texts, "'=1+1"] and back["n"].tolist() == list(range(len(texts) + 1))
+    write_xlsx(tmp_path / "out.xlsx", {"text": texts})
+    cells = load_workbook(tmp_path / "out.xlsx")["Texts"]["A"][1:]
+    assert [str(cell.value).replace("_x000D_", "\r") for cell in cells] == texts and {cell.data_type for cell in cells} <= {"s", "n"}
 
 
 def test_names_are_made_safe_numbers_stay_numbers_and_columns_of_unequal_length_leave_no_file(tmp_path: Path) -> None:
