@@ -7,6 +7,8 @@
   const underWay = new Map(); // from the event to the long work that it is part of, if any
   const ended = new Set(); // before the answer that named them
   let asking = 0;
+  let session = ""; // names this page to the server, which alone it tells
+  window.SB_SESSION = () => session;
 
   // On beforeunload Gradio closes its stream, and the server discards the session's messages. An answer that still arrives would open
   // another stream and get a 404. So wait: if the page unloads, nothing is opened; if it stays, the stream opens after the delay.
@@ -46,12 +48,14 @@
   }
 
   async function join(input, options) {
+    const asked = JSON.parse(options.body);
+    session = asked.session_hash || session;
     asking += 1;
     markBusy();
     try {
       const answer = await plain(input, options);
       const id = answer.ok ? (await answer.clone().json()).event_id : null;
-      if (id && !ended.delete(id)) begin(id, window.SB_PAGE?.works[JSON.parse(options.body).fn_index]);
+      if (id && !ended.delete(id)) begin(id, window.SB_PAGE?.works[asked.fn_index]);
       return answer;
     } finally {
       asking -= 1;

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.column_types import detect_type
 from ..explore.clusters import assign_hues
 from ..i18n import _, join
 from .map_columns import column_value
@@ -16,6 +18,7 @@ from .theme import to_base64, write_html
 from .views import Value
 
 if TYPE_CHECKING:
+    from ..data.column_types import ColumnType
     from ..explore.map_edits import EditHistory
     from ..services.results import MapView
 
@@ -24,6 +27,7 @@ EXPORTED_COLUMNS = 8
 """Number of columns in an exported file, unless more are in use on the map."""
 _MAX_DISTINCT_COLORS = 20
 _MAX_TYPICALITY = 65_535
+_OPENED, _SAMPLE_ROWS = 2, 1_000
 
 
 def map_value(
@@ -60,10 +64,21 @@ def map_value(
         "cluster_names": names,
         "broad": _broad_topics(view, edits),
         "colours": colors,
+        "opened": opened_filters(fields),
         "labels": [{"label": label, "size": len(rows), "rows": to_base64(rows.astype("<i4"))} for label, rows in now.labelled()],
         "edits": [step.describe() for step in edits.steps[-1:]],
         "by": color if color in colors else CLUSTERS,
     } | {name: encode(name, array) if array.size else "" for name, array in map_arrays(view, edits).items()}
+
+
+def opened_filters(fields: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the filters that are open at first: the clusters and the first columns that divide the texts, unlike ids and texts."""
+    dividing = (name for name, cells in fields.items() if _detect_on_sample(name, cells) not in ("id", "text"))
+    return [CLUSTERS, *(name for name in islice(dividing, _OPENED) if name != CLUSTERS)]
+
+
+def _detect_on_sample(name: str, cells: Sequence[str]) -> ColumnType:
+    return detect_type(name, cells[:: max(1, len(cells) // _SAMPLE_ROWS)])
 
 
 def map_arrays(view: MapView, edits: EditHistory) -> dict[str, np.ndarray]:

@@ -40,7 +40,9 @@ def app(chromium: Browser, tmp_path: Path, tiny_model: Path, monkeypatch: pytest
 @pytest.mark.filterwarnings("ignore:The value passed into gr.Dropdown")  # the default model is a folder, which no list names
 def test_arrays_are_fetched_and_kept_and_many_rows_are_sent_as_bits(app: App) -> None:
     fetched: list[str] = []
+    addresses: list[str] = []
     app.page.on("response", lambda answer: fetched.extend(re.findall(r"/map/[\w-]+/(\w+)\?", answer.url)) if answer.ok else None)
+    app.page.on("request", lambda request: addresses.append(request.url) if "/map/" in request.url else None)
     rows = list(csv.reader(io.StringIO(corpus_csv())))[1:]
     app.map.draw_file(
         "messages.csv", csv_text(("message", "topic"), [(f"{text} {n}", topic) for n in range(_TIMES) for text, topic in rows])
@@ -63,4 +65,7 @@ def test_arrays_are_fetched_and_kept_and_many_rows_are_sent_as_bits(app: App) ->
     expect(app.map.marks).to_contain_text(f"{total // 3:,} texts removed")
     scene.rest()
     assert fetched == ["hidden"]
-    assert app.page.request.get(f"{app.url}/map/no-such-map/points?0").status == 404
+    session = app.page.evaluate("SB_SESSION()")
+    answers = [app.page.request.get(addresses[0], headers={"x-session": name}).status for name in (session, "", session[::-1])]
+    assert answers == [200, 404, 404], "the address alone opens nothing: it may stand in a log or in a history"
+    assert app.page.request.get(f"{app.url}/map/no-such-map/points?0", headers={"x-session": session}).status == 404

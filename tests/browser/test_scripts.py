@@ -303,7 +303,7 @@ def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formul
     page.add_script_tag(path=ASSETS / "page" / "files.js")
     made = """async ([names, rows]) => Array.from(new Uint8Array(await SB.files.xlsx(names, rows).arrayBuffer()))"""
     content = bytes(page.evaluate(made, [["=HYPERLINK(1)", "price", "code", "name"], rows]))
-    table = page.evaluate("([names, rows]) => SB.files.csv(names, rows)", [["名前", "=1+1"], [["é", "=2"]]])
+    table = page.evaluate("([names, rows]) => SB.files.csv(names, rows)", [["名前", "=1+1"], [["é", "\n=2"], ["\na", 'b"']]])
     page.close()
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
     (sheet,) = load_workbook(io.BytesIO(content)).worksheets
@@ -317,7 +317,7 @@ def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formul
     assert {cell.data_type for row in cells for cell in row if isinstance(cell.value, str)} <= {"s", "inlineStr"}, "no formulas"
     assert cells[1][0].quotePrefix and not cells[1][2].quotePrefix
     assert [row[1].number_format for row in cells[1:]] == ["General", "General", "0"], "General shows it as 4.00638E+12"
-    assert table == "\ufeff名前,'=1+1\r\né,'=2\r\n"
+    assert table == '\ufeff名前,\'=1+1\r\né,"\'\n=2"\r\n"\na","b"""\r\n'
 
 
 _FILTER = """(value) => {
@@ -325,7 +325,7 @@ _FILTER = """(value) => {
   window.filters = SB.mapping.filters(root, { n: () => value.n, removed: () => removed, columns: () => [value.name],
     column: async () => SB.mapping.column(value), changed() {} });
   filters.draw([value.name], [], true);
-  filters.open();
+  filters.open([value.name]);
 }"""
 _KEPT = "(n) => Array.from({ length: n }, (_, row) => row).filter((row) => !filters.fails(row))"
 

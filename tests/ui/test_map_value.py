@@ -15,7 +15,7 @@ import pytest
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.ui.map_columns import BLANK, MAX_LABELS, OTHER, column_value
-from sbert_studio.ui.map_value import EXPORTED_COLUMNS, exported_columns, map_value, write_map
+from sbert_studio.ui.map_value import EXPORTED_COLUMNS, exported_columns, map_value, opened_filters, write_map
 from sbert_studio.ui.views import Value
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"
@@ -42,6 +42,20 @@ def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> No
     (label,) = values[0]["labels"]
     assert (label["label"], label["size"], decoded(label["rows"], "<i4").tolist()) == ("mine", 1, [2])
     assert values[0]["edits"] == ["1 text labelled “mine”"]
+
+
+def test_ids_and_texts_are_no_filters_that_are_open_at_first() -> None:
+    rows = range(60)
+    fields = {
+        "order": [f"A-{row:05}" for row in rows],
+        "row": [str(row) for row in rows],
+        "message": [f"the {row}th message is longer than a name of {row} words" for row in rows],
+        "team": ["red", "blue", "green"] * 20,
+        "price": [str(row * 7919 % 1000 / 10) for row in rows],
+        "city": ["Rome", "Oslo"] * 30,
+    }
+    assert opened_filters(fields) == ["Clusters", "team", "price"]
+    assert opened_filters({"row": fields["row"]}) == ["Clusters"]
 
 
 def test_a_map_sends_coordinates_and_hides_removed_texts() -> None:

@@ -3,7 +3,7 @@
   "use strict";
   const { el, grouped, mapping, t } = window.SB;
   const { BLANK, OTHER } = mapping;
-  const SHOWN = 8, OPENED = 3, PLAYED = 900;
+  const SHOWN = 8, PLAYED = 900;
 
   // told: {n(), removed() → Uint8Array, columns() → [name], column(name) → Promise<column | null>, changed(done): the rows that pass have changed;
   //        done: the visitor has let go}
@@ -185,7 +185,7 @@
         for (const name of changed) reload(parts.get(name));
         for (const part of parts.values()) if (part.column) part.count();
       },
-      open() { if (!begun) [...parts.values()].slice(0, OPENED).forEach((part) => { part.box.open = true; }); begun = true; },
+      open(names) { if (!begun) for (const name of names) if (parts.has(name)) parts.get(name).box.open = true; begun = true; },
       clear() {
         for (const part of parts.values()) { part.stop(); if (isOn(part)) { Object.assign(part, { range: null, chosen: new Set() }); evaluate(part); } }
         for (const part of parts.values()) if (part.column) part.count();

@@ -29,7 +29,7 @@
       const wanted = Object.keys(ARRAYS).filter((name) => next[name]?.url), kept = new Map();
       for (const name of wanted) {
         const { url } = next[name];
-        kept.set(url, arrays.get(url) || fetch(url).then((answer) => (answer.ok ? answer.arrayBuffer() : Promise.reject(new Error(`${answer.status}`)))));
+        kept.set(url, arrays.get(url) || fetch(url, { headers: { "x-session": window.SB_SESSION() } }).then((answer) => (answer.ok ? answer.arrayBuffer() : Promise.reject(new Error(`${answer.status}`)))));
       }
       arrays = kept;
       const found = await Promise.all(wanted.map((name) => kept.get(next[name].url)));

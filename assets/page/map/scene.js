@@ -40,7 +40,7 @@
     });
     const legend = mapping.legend(legendRoot, { onColour: (name) => colourBy(name, true), onName: (id) => (chosen && chosen.group === id ? close() : openGroup(id)), onBroad: (at) => (chosen && chosen.group === `broad-${at}` ? close() : openBroad(at)), onAssign: hooks.assign });
     const filters = mapping.filters(filterRoot, { n: () => value.n, removed: () => removed, columns: () => value.colours, column: columnOf, changed: refilter });
-    const panel = mapping.panel(panelRoot, legendRoot, filterRoot, { onFilters: () => value && filters.open(), teach: hooks.teach, undo: hooks.undo,
+    const panel = mapping.panel(panelRoot, legendRoot, filterRoot, { onFilters: () => value && filters.open(value.opened), teach: hooks.teach, undo: hooks.undo,
       onLabel: (label) => { past = []; open({ kind: "lasso", named: true, title: `${label.label} · ${grouped(label.size)}`, rows: byTypicality([...labelled[value.labels.indexOf(label)]]) }); } });
     const side = mapping.side(list, { items: hooks.items, thumbs: hooks.thumbs, colourOf: (row) => ink(row), actions, label: hooks.label, forms: hooks.forms, columns: () => value.colours, cellsChanged: () => { hooks.chosen?.(); if (chosen) open(chosen); }, onPoint: (row) => openPoint(row), onPreview: (row) => { preview = row; render(); }, onClose: () => { close(); plot.focus({ preventScroll: true }); } });
     root.replaceChildren(heading,

@@ -75,6 +75,12 @@ class MemoryStore:
             self._items.move_to_end(key)
             return self._items[key].value
 
+    def is_of_session(self, key: str, session: str) -> bool:
+        """Return whether a page with this session id stored the value of ``key``."""
+        with self._lock:
+            item = self._items.get(key)
+        return item is not None and bool(session) and secrets.compare_digest(item.session.encode(), session.encode())
+
     def last(self, kind: str) -> str | None:
         session = session_id()
         with self._lock:
@@ -156,6 +162,9 @@ class TypedStore(Generic[T]):
 
     def get(self, key: str | None) -> T:
         return cast(T, self._memory.get(key, self._kind))
+
+    def is_of_session(self, key: str, session: str) -> bool:
+        return self._memory.is_of_session(key, session)
 
     def last(self) -> str | None:
         return self._memory.last(self._kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,16 +79,17 @@ def build(studio: Studio, page: Page) -> None:
 
 
 def routes(page: Page) -> list[Route]:
-    """Return the route by which the page fetches the arrays of a large map. Only pages that received the map know its key."""
+    """Return the route by which the page fetches the arrays of a large map. Only the page that received the map may fetch them."""
 
     def answer(request: Request) -> Response:
-        try:
-            content = handlers.get_array(page, request.path_params["key"], request.path_params["name"], request.url.query)
-        except StudioError:
-            content = None
+        key, content = request.path_params["key"], None
+        if page.maps.is_of_session(key, request.headers.get("x-session", "")):
+            with suppress(StudioError):
+                content = handlers.get_array(page, key, request.path_params["name"], request.url.query)
         if content is None:
             return Response(status_code=404)
-        return Response(content, media_type="application/octet-stream", headers={"cache-control": "private,max-age=3600"})
+        headers = {"cache-control": "private,max-age=3600", "vary": "x-session"}
+        return Response(content, media_type="application/octet-stream", headers=headers)
 
     return [Route("/map/{key}/{name}", answer)]
 
