@@ -38,16 +38,24 @@
     } catch { return {}; }
   }
   // Typed texts are no part of an address, which is short and may be sent to others.
-  const TYPED = "sbert-studio-typed", BOXES = ["similarity-a", "similarity-b", "matrix-lines"], LONGEST = 20000;
-  const boxOf = (id) => document.querySelector(`#${id} textarea`);
+  const TYPED = "sbert-studio-typed", QUERY = "search-query", BOXES = ["similarity-a", "similarity-b", "matrix-lines", QUERY], LONGEST = 20000;
+  const boxOf = (id) => document.querySelector(`#${id} textarea, #${id} input`);
+  // The tab's own storage survives a reload, which also follows a lost connection; the other one a restarted browser.
+  const storages = () => [sessionStorage, localStorage];
+  const keep = (texts) => { try { for (const storage of storages()) storage.setItem(TYPED, JSON.stringify(texts)); } catch { /* nothing is kept */ } };
+  function typed() {
+    try { return JSON.parse(storages().map((storage) => storage.getItem(TYPED)).find(Boolean) || "{}"); } catch { return {}; }
+  }
   document.addEventListener("input", (event) => {
     if (!BOXES.some((id) => event.target === boxOf(id))) return;
-    const texts = Object.fromEntries(BOXES.map((id) => [id, (boxOf(id)?.value ?? "").slice(0, LONGEST)]));
-    try { localStorage.setItem(TYPED, JSON.stringify(texts)); } catch { /* nothing is kept */ }
+    keep(Object.fromEntries(BOXES.map((id) => [id, (boxOf(id)?.value ?? "").slice(0, LONGEST)])));
   });
+  const isReloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+  // What a link fills in comes first, and is replaced by what was typed after it.
   function restoreTyped() {
-    let texts = {};
-    try { texts = JSON.parse(localStorage.getItem(TYPED) || "{}"); } catch { return; }
+    if (!continued && !isReloaded) return;
+    if (document.body.getAttribute("aria-busy") === "true") { setTimeout(restoreTyped, 100); return; }
+    const texts = typed();
     for (const id of BOXES) {
       const box = boxOf(id);
       if (!box || typeof texts[id] !== "string" || !texts[id] || box.value === texts[id]) continue;
@@ -66,7 +74,7 @@
     continued = true;
   }
   function startFresh() {
-    try { for (const name of [LAST, TYPED]) localStorage.removeItem(name); } catch { /* nothing was kept */ }
+    try { for (const name of [LAST, TYPED]) for (const storage of storages()) storage.removeItem(name); } catch { /* nothing was kept */ }
     location.assign(location.pathname);
   }
   function tellContinued() {
@@ -93,6 +101,7 @@
 
   // Names that the page does not know, such as Gradio's own, stay as they are.
   function write(change, replace) {
+    if (change.q) keep({ ...typed(), [QUERY]: "" });  // it was searched, and stands in the address
     const found = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(change)) if (value) found.set(name, value); else found.delete(name);
     const next = location.pathname + (found.size ? `?${found}` : "") + location.hash;
@@ -171,14 +180,14 @@
         going = 0;
         if (value.gone) tellGone(value.gone);
         else remember();
-        if (continued && visits === 1) restoreTyped();
+        if (visits === 1) restoreTyped();
         if (pending) write(pending, false);
         pending = null;
         settling = Date.now() + 2000;  // the parts of a tab open one after the other: no places of their own
       }
       if (other) document.querySelector(".sb-gone")?.remove();
       if (first) tellContinued();
-      if (first && continued && !Object.keys(read()).length) restoreTyped();  // on a page whose address names no place
+      if (first && !Object.keys(read()).length) restoreTyped();  // on a page whose address names no place
       if (first && Object.keys(read()).length) { remember(); go(false); }
       else if (Date.now() > going) write(other ? { ...value.address, ...OF_A_CORPUS } : value.address, first);
       return undefined;

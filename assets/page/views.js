@@ -150,7 +150,8 @@
         el("div", { class: "sb-scroll sb-tall" }, el("table", { class: "sb-table" + (stacked ? " sb-stack" : "") },
           el("thead", {}, el("tr", {}, head, value.action || value.pairs ? el("th", { class: "sb-act" }, el("span", { class: "sb-hidden" }, value.action ? value.action.label : "Add to basket")) : null)),
           el("tbody", {}, body))),
-        ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []));
+        ...(value.note ? [el("p", { class: "sb-note" }, value.note)] : []),
+        ...(value.offer ? [el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "offer", 0) } }, value.offer)] : []));
     };
     return (value) => { sorted = null; draw(value); };
   };
@@ -163,7 +164,7 @@
       el("div", {}, el("p", {}, finding.message), finding.where ? el("p", { class: "sb-dim" }, finding.where) : null),
       finding.fix ? el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "fix", finding.index) } }, finding.fix) : null));
     root.replaceChildren(el("p", { class: "sb-verdict" }, value.verdict), ...(value.why ? [el("p", { class: "sb-why sb-dim" }, value.why)] : []),
-      items.length ? el("ul", { class: "sb-findings" }, items) : el("p", { class: "sb-fine" }, "No problems found."),
+      ...(items.length ? [el("ul", { class: "sb-findings" }, items)] : value.checking ? [] : [el("p", { class: "sb-fine" }, "No problems found.")]),
       ...(value.undo ? [el("div", { class: "sb-changes" },
         el("div", {}, el("p", {}, "Changes to the original file:"), el("ol", {}, value.changes.map((change) => el("li", {}, change)))),
         el("button", { type: "button", class: "sb-small-button", on: { click: () => select(host, "undo", 0) } }, value.undo))] : []),

@@ -97,6 +97,13 @@ def show_data(
     return OpenedData(open_file(page, path, name, model, saved_model, progress, selected.data_key))
 
 
+def use_selected_data(
+    page: Page, owner: object, corpus: str | None, model: str | None, saved_model: str, progress: gr.Progress | None = None
+) -> OpenedData | None:
+    """Open the selected data instead of rows passed by another tab."""
+    return show_data(page, owner, corpus, None, None, model, saved_model, progress)
+
+
 def clear_data(other_texts: OtherTexts | None = None) -> OpenedData:
     """Forget the examples of other data with everything derived from them: settings, estimate, reasons and the name of the model.
 

@@ -147,6 +147,7 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
 def _connect_data(page: Page, panel: Panel) -> None:
     panel.on(first_sight("tune-preview").select, handlers.show_data, task="tune", progress_on="preview")
     panel.on(page.data.change, handlers.clear_data, quiet=True)
+    panel.on(panel["preview"].select, handlers.use_selected_data, task="tune", progress_on="preview")
     opened = panel.on(page.training_table.change, handlers.open_tab, output="tabs", quiet=True)
     shown = panel.on(opened.then, handlers.open_training_table, task="tune", progress_on="preview")
     shown.success(None, js="() => SB.reveal('tune-preview')")

@@ -39,6 +39,7 @@ KINDS = {
 }
 NO_FILE = placeholder("The rows of your data appear here, with the kind of examples and any problems.")
 NO_PAIRS = placeholder("The pairs to train on appear here once they are made from the documents.")
+_FROM_ANOTHER_TAB = "These rows come from another tab; the data selected at the top of the page is not used here."
 _ADVICE = "To train on this data, add a column of scores, labels or categories, or label texts on the map."
 NO_GROUP = ("none", "")
 _WITH_TARGET = ("scored_pairs", "labelled_pairs", "labelled_texts")
@@ -187,18 +188,20 @@ def trainings_view(studio: Studio, draft: Draft) -> Value | None:
 
 def preview_table(draft: Draft) -> Value:
     rows = [[int(line), *cells] for line, cells in zip(draft.table.lines, draft.table.head(_PREVIEW_ROWS), strict=False)]
+    notes = [note.message for note in draft.table.notes]
     return table(
         [column("Row", "row"), *(column(name, theirs=True) for name in draft.table.columns)],
         rows,
         caption=_("{name} · {table} rows", name=draft.name, table=f"{len(draft.table):,}"),
-        note=join(" ", (note.message for note in draft.table.notes)),
-    )
+        note=join(" ", notes if draft.data else [_FROM_ANOTHER_TAB, *notes]),
+    ) | ({} if draft.data else {"offer": "Use the selected data"})
 
 
 def findings_view(draft: Draft) -> Value:
     if not draft.is_checked:
         return {
             "verdict": _("Checking {rows} rows…", rows=f"{len(draft.table):,}"),
+            "checking": True,
             "findings": [],
             "offers": [],
             "changes": [],
