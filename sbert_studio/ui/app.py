@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import gradio as gr
+from gradio.route_utils import FnIndexInferError
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
@@ -24,7 +25,7 @@ from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
 from .panel import Panel, cancellable_tasks, drop_hidden_progress, join_events
-from .sessions.blocks import StudioBlocks
+from .sessions.blocks import StudioBlocks, report_unknown_endpoint
 from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
 from .sessions.streams import OpenStreams, install_streams
 from .sessions.uploads import UploadBudget, UploadLedger
@@ -154,6 +155,7 @@ def launch(
         prevent_thread_lock=True,
         _frontend=False,  # otherwise it exits with an error unless the page responds within 3 seconds, which a busy machine may not
         app_kwargs={
+            "exception_handlers": {FnIndexInferError: report_unknown_endpoint},
             "routes": [*gradio_patches.patched_routes(), *catalogs.routes(), *tab_routes(page)],
             "middleware": [
                 Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),

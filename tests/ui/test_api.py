@@ -92,6 +92,19 @@ def test_what_can_be_mended_is_told_in_words(client: Client, endpoint: str, argu
     assert "Traceback" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("call/nothing", {"data": [1]}),
+        ("run/nothing", {"data": [1]}),
+        ("queue/join", {"data": [], "fn_index": 99_999, "session_hash": "x"}),
+    ],
+)
+def test_an_endpoint_that_does_not_exist_is_no_internal_error(http: httpx.Client, path: str, body: dict[str, Any]) -> None:
+    answer = http.post(f"/{path}", json=body)
+    assert answer.status_code == 404 and "no such endpoint" in answer.json()["error"]
+
+
 @pytest.fixture(scope="module")
 def counts(client: Client) -> dict[str, int]:
     """How many parameters each endpoint has."""

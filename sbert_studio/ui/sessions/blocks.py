@@ -19,6 +19,8 @@ from gradio.components import Component
 from gradio.exceptions import InvalidPathError
 from gradio.processing_utils import check_all_files_in_cache
 from gradio.state_holder import SessionState, StateHolder
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from ...errors import shorten_quotes
 
@@ -30,6 +32,12 @@ _SIMPLE = (str, int, float, bool)
 _CONSEQUENCES = {"change", "load", "then", "success", "failure", "tick"}
 _IDLE, _CLOSED = timedelta(minutes=2), timedelta(minutes=10)
 _NO_EVENT = "this event was sent without what was chosen. hint: it is sent by the page when something is clicked"
+
+
+def report_unknown_endpoint(_request: Request, _error: Exception) -> Response:
+    """Answer a call of an endpoint that does not exist, which Gradio logs as an internal error."""
+    error = "there is no such endpoint. hint: the page's API documentation, linked at its foot, lists them."
+    return JSONResponse({"error": error}, status_code=404)
 
 
 class StudioBlocks(gr.Blocks):  # type: ignore[misc]

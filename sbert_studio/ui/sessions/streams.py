@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 import gradio as gr
 from gradio.queueing import Event, Queue
+from gradio.route_utils import FnIndexInferError
 from gradio.server_messages import ProcessCompletedMessage
 from gradio.utils import LRUCache, error_payload
 
@@ -59,7 +60,14 @@ class Streams(LRUCache):  # type: ignore[misc]
         return session, messages
 
     async def push(self, *args: object, **named: object) -> tuple[bool, str, str]:
-        """Accept a call, like the queue; it is stopped if its response is not requested."""
+        """Accept a call, like the queue; it is stopped if its response is not requested.
+
+        Raises:
+            FnIndexInferError: there is no such event.
+        """
+        number = getattr(named.get("body"), "fn_index", None)
+        if number is not None and number not in self._queue.blocks.fns:
+            raise FnIndexInferError(f"there is no event {number}")
         found: tuple[bool, str, str] = await self._push(*args, **named)
         accepted, event_id, _ = found
         if accepted and (event := self._queue.event_ids_to_events.get(event_id)) is not None:
