@@ -55,7 +55,7 @@ ORIGINS = {
     "crop": _("Span"),
     "written": _("Language model"),
 }
-"""What the query of a pair was."""
+"""Names of the origins of queries."""
 
 
 @dataclass(frozen=True)
