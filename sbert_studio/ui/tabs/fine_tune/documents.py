@@ -46,6 +46,7 @@ _USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
 _LONGER = 3  # times as long as their titles are the texts of a table of documents
 _MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
 _MAX_DOUBTFUL, _MAX_PER_QUERY = 50, 2  # texts that the visitor is asked about, in all and for each query
+_MAX_SHARED = 200  # passages for which a visitor of a shared page can have queries written
 ORIGINS = {
     "title": _("Title"),
     "heading": _("Heading"),
@@ -196,6 +197,11 @@ def start_pairs(
     studio, key = page.studio, writing.key(settings)
     if not settings.sources:
         raise StudioError("no source of pairs is chosen", "choose at least one in the settings")
+    if settings.llm and not studio.language_models.takes_addresses and not 0 < settings.passages <= _MAX_SHARED:
+        raise StudioError(
+            _("queries for {n} passages were requested", n=f"{settings.passages:,}" if settings.passages else _("all")),
+            _("choose 1 to {most}: the language model is that of the page's operator", most=_MAX_SHARED),
+        )
     options = writing.options(settings)
     is_estimate = settings.llm and not is_estimated(latest_job(page, visitor, selected), key)
 

@@ -177,6 +177,17 @@ def test_other_data_hide_the_panel_and_a_stopped_step_can_be_repeated(page: Page
     assert documents_panel.show_guide(page, other, None).steps is None
 
 
+def test_visitors_of_a_shared_page_use_the_operators_language_model_for_a_few_passages(page: Page, corpus: str) -> None:
+    page.studio.catalog.allow_folders = False
+    with serve_model(lambda prompt: Reply("what is " + prompt.split("\n")[1])) as server:
+        for passages in ("0", "1000"):
+            with pytest.raises(StudioError, match="passages were requested"):
+                click(page, corpus, "start", "pairs", llm=True, passages=passages)
+        click(page, corpus, "start", "pairs", WritingInputs(server.url, "tiny"), llm=True, passages="4")
+        job, view = end_job(page, corpus)
+        assert job.status == "failed" and "operator" in steps_of(view)["pairs"]["text"] and not server.asked
+
+
 @pytest.mark.process
 def test_files_of_documents_wait_for_pairs(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "note.md"
