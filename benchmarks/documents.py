@@ -1,6 +1,7 @@
 """Measure how much a search improves that is trained on its documents alone, and what contributes to it.
 
     python benchmarks/documents.py SET [VARIANT…] [--model MODEL] [--seeds 12 13 14] [--part dev|test|all]
+    python benchmarks/documents.py SET --scale 2500 10000 [--steps 50]
 
 default       `pairs` and `train` without options
 structure     pairs of headings, questions and first sentences only
@@ -15,6 +16,9 @@ queries of the part, for quick comparisons. ``--no-titles`` removes the titles o
 add options to the trainings and to `pairs`. Prints rows of a Markdown table: nDCG@10 of the untuned model and of each variant by seed,
 alone and fused with BM25, with the number of training rows and the share of the pairs that were kept, then mean ± standard deviation; the
 commands go to stderr. `benchmarks/sets` has a German and a Chinese set.
+
+``--scale`` measures instead the minutes and the peak memory of `pairs`, `negatives`, `train` (so many steps) and `evaluate --retrieval`
+on so many passages, which are recombined from the documents of SET: memory that hardly grows with them is flat.
 """
 
 from __future__ import annotations
@@ -22,16 +26,21 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from figures import four_digits, row
+from synthetic import recombined
 from timing import run_studio
+
+from sbert_studio.workspace import write_json_lines
 
 MODEL = "all-MiniLM-L6-v2"
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -44,6 +53,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 }
 _DEFAULT = tuple(name for name in VARIANTS if name != "written")
 _METRIC = "ndcg@10"
+_BATCH, _QUERIES = 32, 1_000  # of the scaled sets
 
 
 def is_dev(query: str) -> bool:
@@ -114,6 +124,48 @@ def measure(options: argparse.Namespace) -> Iterator[str]:
             yield row(f"{variant}, mean", *cells, *[""] * 5)
 
 
+def write_scaled(source: Path, target: Path, passages: int) -> None:
+    """Write documents of one passage each; the first words of some of them are the queries."""
+    with (source / "corpus.jsonl").open(encoding="utf-8") as lines:
+        texts = [" ".join(json.loads(line)["text"].split()) for line in lines]
+    texts = recombined([text for text in texts if 30 <= len(text.split()) <= 120], passages)
+    write_json_lines(target / "corpus.jsonl", ({"_id": f"d{n}", "title": f"Entry {n}", "text": text} for n, text in enumerate(texts)))
+    asked = range(0, passages, max(1, passages // _QUERIES))
+    write_json_lines(target / "queries.jsonl", ({"_id": f"q{n}", "text": " ".join(texts[n].split()[:8])} for n in asked))
+    (target / "qrels").mkdir()
+    lines = ["query-id\tcorpus-id\tscore", *(f"q{n}\td{n}\t1" for n in asked)]
+    (target / "qrels" / "test.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def timed(count: int, *command: object) -> tuple[dict[str, Any], tuple[object, ...]]:
+    """Run a command; return its answer, and the number of passages, its name, its minutes and its peak memory in MiB."""
+    start = time.perf_counter()
+    found = run_studio(*command)
+    return found, (f"{count:,}", command[0], f"{(time.perf_counter() - start) / 60:.1f}", found["peak_bytes"] >> 20)
+
+
+def measure_scale(options: argparse.Namespace) -> Iterator[str]:
+    yield row("passages", "step", "minutes", "peak memory, MiB", "result")
+    yield row(*["---"] * 5)
+    chosen = ("--model", options.model)
+    for count in options.scale:
+        with tempfile.TemporaryDirectory() as home:
+            folder, pairs, mined, model = (Path(home) / name for name in ("set", "pairs.jsonl", "triplets.jsonl", "model"))
+            folder.mkdir()
+            write_scaled(options.set, folder, count)
+            os.environ["SBERT_STUDIO_HOME"] = str(Path(home) / "studio")  # nothing is cached
+            found, cells = timed(count, "pairs", folder / "corpus.jsonl", "--out", pairs, *chosen)
+            yield row(*cells, f"{found['passages']:,} passages, {sum(found['kept'].values()):,} pairs")
+            found, cells = timed(count, "negatives", pairs, "--corpus", folder / "corpus.jsonl", "--out", mined, *chosen)
+            yield row(*cells, f"{found['negatives']:,} negatives")
+            rows = len(mined.read_text(encoding="utf-8").splitlines()) * 0.9  # a tenth is held out
+            steps = ("--epochs", f"{options.steps * _BATCH / rows:.4f}", "--batch-size", _BATCH)
+            found, cells = timed(count, "train", mined, *steps, "--out", model, *chosen)
+            yield row(*cells, f"{found['steps']} steps in {found['seconds'] / 60:.1f} minutes")
+            found, cells = timed(count, "evaluate", model, "--retrieval", folder)
+            yield row(*cells, f"nDCG@10 {found[_METRIC]:.3f}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=Path, metavar="SET")
@@ -123,13 +175,15 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[12, 13, 14])
     parser.add_argument("--part", choices=("dev", "test", "all"), default="dev")
     parser.add_argument("--sample", type=int, default=0, metavar="N")
+    parser.add_argument("--scale", type=int, nargs="+", default=[], metavar="PASSAGES")
+    parser.add_argument("--steps", type=int, default=50, help="of training with --scale (50)")
     parser.add_argument("--no-titles", action="store_true")
     parser.add_argument("--train-options", default="", metavar="OPTIONS")
     parser.add_argument("--pair-options", default="", metavar="OPTIONS")
     options = parser.parse_args()
     if unknown := set(options.variants) - set(VARIANTS):
         parser.error(f"unknown variants: {', '.join(sorted(unknown))}; choose from {', '.join(VARIANTS)}")
-    for line in measure(options):
+    for line in measure_scale(options) if options.scale else measure(options):
         print(line, flush=True)
     return 0
 

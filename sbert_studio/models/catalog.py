@@ -100,7 +100,7 @@ class Catalog:
         self._chosen = frozenset(chosen)
         self._max_model_bytes, self._max_cache_bytes = max_model_bytes, max_cache_bytes
         self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
-        self._models: LruCache[Encoder | CrossEncoder | PolyEncoder] = LruCache(budget, lambda model: model.memory)
+        self._models: LruCache[Encoder | CrossEncoder | PolyEncoder | TextGenerator] = LruCache(budget, lambda model: model.memory)
 
     @property
     def settings(self) -> CatalogSettings:
@@ -227,10 +227,12 @@ class Catalog:
         return self._read(source, folder)
 
     def load_generator(self, name: str, *, allow_folders: bool | None = None) -> TextGenerator:
-        """Load the causal language model ``name``, which writes text; it is not kept."""
+        """Return the shared causal language model ``name``, which writes text."""
         from .generator import TextGenerator
 
-        return TextGenerator.load(self._locate(name, allow_folders)[1], self.device)
+        folder = self._locate(name, allow_folders)[1]
+        key = (str(folder), folder_stamp(folder), "generator")
+        return cast("TextGenerator", self._models.get(key, lambda: TextGenerator.load(folder, self.device), checkpoint))
 
     def _cached(self, folder: Path, variant: str, read: Callable[[], Kind]) -> Kind:
         def load() -> Kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,19 @@ class TextGenerator:
     Args:
         model, tokenizer: transformers' causal language model and its tokenizer.
         name: shown in errors.
+
+    Attributes:
+        turn: to be held while the model answers, so that it answers one message at a time.
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
         self._model, self._tokenizer, self.name = model.eval(), tokenizer, name
+        self.turn = threading.Lock()
+
+    @property
+    def memory(self) -> int:
+        """Size of the weights, in bytes."""
+        return sum(weight.nbytes for weight in self._model.parameters())
 
     @classmethod
     def load(cls, folder: Path, device: torch.device) -> TextGenerator:

@@ -289,10 +289,10 @@ class LocalLanguageModel(LanguageModel):
 
     def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float) -> None:
         super().__init__(endpoint, folder, seconds)
-        self._model, self._turn = model, threading.Lock()
+        self._model = model
 
     def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
-        with self._turn:
+        with self._model.turn:
             deadline = time.monotonic() + self._seconds
             try:
                 text, is_complete = self._model.answer(

@@ -88,6 +88,7 @@ def test_answers_are_cached_and_a_prompt_without_one_has_a_reason(studio: Studio
     model = studio.language_models.open("local", str(folder))
     prompts = [Prompt("red", word) for word in ("dog", "dog " * 300)]
     answer, failure = model.ask_all(prompts, lambda text: f"<{text}>")
+    assert studio.catalog.load_generator(str(folder)) is studio.catalog.load_generator(str(folder)), "loaded once"
     expected, _ = TextGenerator.load(folder, torch.device("cpu")).answer("red", "dog", 64, lambda: False)
     assert answer == f"<{expected}>" and isinstance(failure, ModelError) and "306 tokens" in failure.reason
     monkeypatch.setattr(language_model, "_MAX_TOKENS", 1)
