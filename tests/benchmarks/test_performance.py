@@ -170,7 +170,7 @@ def _fails() -> None:
     raise SystemExit(1)
 
 
-def test_contestants_run_by_turns_and_their_medians_are_compared() -> None:
+def test_contestants_run_by_turns_and_need_repeats_and_a_peer() -> None:
     turns: list[tuple[str, int]] = []
     values = {"float32": [4.0, 6.0, 100.0], "bfloat16": [8.0, 9.0, 1.0], "peer": [2.0, 1.0, 3.0]}
 
@@ -188,9 +188,6 @@ def test_contestants_run_by_turns_and_their_medians_are_compared() -> None:
     assert (found.ours, found.peer, found.ratio) == (6.0, 2.0, 3.0)
     assert found.to_json()["variants"] == {"bfloat16": {"ours": 8.0, "ratio": 4.0}}
     assert compare("t", "seconds", {"ours": lambda _: 2.0, "peer": lambda _: 6.0}, 1, smaller_is_faster=True).ratio == 3.0
-
-
-def test_no_repeats_and_no_peer_are_refused() -> None:
     with pytest.raises(StudioError, match="repeats is 0"):
         compare("t", "x/s", {"ours": lambda _: 1.0, "peer": lambda _: 1.0}, 0)
     with pytest.raises(StudioError, match="no-such-library is not installed"):

@@ -112,7 +112,7 @@ def test_markup_and_entities_are_removed_and_nothing_else(text: str, plain: str)
     assert remove_markup(text) == plain
 
 
-def test_fixes_write_the_right_cells() -> None:
+def test_fixes_write_the_right_cells_and_can_follow_each_other() -> None:
     swapped = pairs(sentence2=changed(B, r14="3.5"), score=changed(SCORES, r14=B[12]))
     assert fixed(swapped, the(diagnose(swapped), "with the text in")).head(13)[12] == [A[12], B[12], "3.5"]
     garbled = pairs(sentence1=changed(A, r3="è¿™æ˜¯ä¸€ä¸ªæµ‹è¯•"), sentence2=changed(B, r3="the naïve cafÃ©"))
@@ -121,9 +121,6 @@ def test_fixes_write_the_right_cells() -> None:
     torn = pairs(sentence1=changed(A, r14=A[0]), sentence2=changed(B, r14=B[0]), score=changed(SCORES, r2="1", r14="4"))
     averaged = fixed(torn, the(diagnose(torn), "contradictory"))
     assert (len(averaged), averaged.head(1)[0][2]) == (N - 1, "2.5")
-
-
-def test_fixes_can_follow_each_other_because_rows_keep_their_numbers() -> None:
     table = pairs(sentence2=changed(B, r9="", r30=""), score=changed(SCORES, r20="?"))
     diagnosis = diagnose(table)
     for words in ("one side only", "not a number"):

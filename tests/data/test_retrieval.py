@@ -122,7 +122,7 @@ def documents(*rows: tuple[str, str, Sequence[tuple[tuple[str, ...], str]]]) -> 
     return Documents("docs", tuple(made))
 
 
-def test_queries_are_made_from_headings_titles_and_first_sentences() -> None:
+def test_queries_are_made_from_headings_titles_and_first_sentences_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     headed = [((), "An opening."), (("Guide", "How to bake"), "Heat the oven."), (("Guide", "How to cool"), "Open the door.")]
     data = build_known_items(
         documents(
@@ -140,9 +140,6 @@ def test_queries_are_made_from_headings_titles_and_first_sentences() -> None:
     }  # fmt: skip
     assert len(data.documents) == 10
     assert all(part in data.known_item for part in ("1 title,", "2 headings", "1 first sentence"))
-
-
-def test_equal_titles_have_several_relevant_texts_and_large_sets_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     both = build_known_items(documents(("a", "The moon", [((), "far")]), ("b", "the Moon", [((), "cold")])))
     assert both.grades == ({0: 1.0, 1: 1.0},)
     monkeypatch.setattr(known_items, "QUERIES", 7)

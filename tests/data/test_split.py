@@ -75,7 +75,7 @@ def test_folds_hold_out_each_row_once_and_never_leak(rows: Rows, k: int, seed: i
         assert len(dev) and len(train) + len(dev) == len(examples) and leakage(train, dev) == ()
 
 
-def test_seed_and_size_of_a_split() -> None:
+def test_seed_size_and_groups_of_a_split() -> None:
     examples = pairs(distinct(500))
     first, again, other = (split_examples(examples, 0.1, seed)[1].lines.tolist() for seed in (1, 1, 2))
     assert first == again != other
@@ -83,6 +83,11 @@ def test_seed_and_size_of_a_split() -> None:
     assert [len(part) for part in split_examples(examples, 0.0)] == [500, 0]
     with pytest.raises(StudioError, match="between 0 and 1"):
         split_examples(examples, 1.0)
+    examples = pairs(distinct(200), groups=[f"topic {index % 20}" for index in range(200)])
+    splits = [split_examples(examples, 0.1, groups=True), *make_folds(examples, 5, groups=True)]
+    assert len(splits[0][1]) == 20 and not any(set(train.groups) & set(dev.groups) for train, dev in splits)
+    with pytest.raises(StudioError, match="no group column"):
+        split_examples(pairs(distinct(20)), groups=True)
 
 
 def test_a_giant_component_is_cut_if_it_must_be() -> None:
@@ -108,14 +113,6 @@ def test_classes_and_ranges_of_scores_are_held_out_in_proportion() -> None:
     scored = pairs(distinct(1000), [index % 5 / 4 for index in range(1000)])
     dev = split_examples(scored, 0.1, stratify=True)[1]
     assert dev.targets is not None and Counter(dev.targets.tolist()) == dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0), 20)
-
-
-def test_a_split_by_group_keeps_each_group_in_one_part() -> None:
-    examples = pairs(distinct(200), groups=[f"topic {index % 20}" for index in range(200)])
-    splits = [split_examples(examples, 0.1, groups=True), *make_folds(examples, 5, groups=True)]
-    assert len(splits[0][1]) == 20 and not any(set(train.groups) & set(dev.groups) for train, dev in splits)
-    with pytest.raises(StudioError, match="no group column"):
-        split_examples(pairs(distinct(20)), groups=True)
 
 
 def test_leaks_are_found_in_any_column_and_long_chains_are_parted() -> None:

@@ -38,7 +38,7 @@ def answers(report: object) -> Predictions:
     return found
 
 
-def test_a_pair_whose_rank_is_that_of_people_has_full_credit_and_the_opposite_end_none() -> None:
+def test_the_credit_of_ranks_and_of_yes_and_no() -> None:
     found = predictions_from_scores(np.array([0.1, 0.5, 0.9]), np.array([5.0, 3.0, 1.0]))
     assert found.credit.tolist() == [0, 1, 0] and found.describe(2) == "0.90, above 100% of pairs"
     ranks = stats.rankdata([0.2, 0.2, -0.4, 0.8]), stats.rankdata([1, 2, 3, 3])
@@ -53,9 +53,6 @@ def test_a_pair_whose_rank_is_that_of_people_has_full_credit_and_the_opposite_en
     )
     assert (np.abs(second.percentiles - second.gold_percentiles) == 1 - second.credit).all()  # type: ignore[operator]
     assert first.describe(2) == "0.26, above 33% of pairs" and second.describe(1) == "0.45, above 33% of pairs"
-
-
-def test_the_credit_of_yes_and_no_is_the_share_of_the_others_on_the_right_side() -> None:
     scores, labels = np.array([0.9, 0.4, 0.4, 0.1, 0.7]), np.array([1, 1, 0, 0, 0])
     plain = []
     for row, label in enumerate(labels):

@@ -41,9 +41,14 @@ def sampled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, Clusters]:
     return rows, xy.astype(np.float32), Clusters(ids, labels, sizes, words, np.full(_GROUPS, -1), (), typical, group)
 
 
-def test_rows_are_placed_near_their_group_and_sampled_rows_stay(vectors: np.ndarray, tmp_path: Path) -> None:
+def test_rows_are_placed_near_their_exact_neighbors_and_sampled_rows_stay(vectors: np.ndarray, tmp_path: Path) -> None:
     rows, xy, groups = sampled(vectors)
     found = large_maps.find_sampled(vectors, rows, groups, "cosine")
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    exact = np.argsort(-(unit @ unit[rows].T), axis=1)[:, :5]
+    shared = [len(np.intersect1d(a, b)) for a, b in zip(found.near, exact, strict=True)]
+    assert np.mean(shared) / 5 > 0.9  # all 40 dimensions are kept, so that only the lists are approximate
+    assert np.array_equal(found.near[rows, 0], np.arange(len(rows)))
     made = large_maps.place_rows(found, rows, xy, ProjectionParams(seed=1), tmp_path)
     assert np.array_equal(made[rows], xy)
     middles = np.stack([np.median(xy[rows % _GROUPS == group], axis=0) for group in range(_GROUPS)])
@@ -51,16 +56,6 @@ def test_rows_are_placed_near_their_group_and_sampled_rows_stay(vectors: np.ndar
     assert (nearest == np.arange(len(vectors)) % _GROUPS).mean() > 0.99
     again = large_maps.place_rows(found, rows, xy, ProjectionParams(seed=1), tmp_path)
     assert np.array_equal(made, again)
-
-
-def test_neighbors_are_those_of_an_exact_search(vectors: np.ndarray) -> None:
-    rows, _, groups = sampled(vectors)
-    found = large_maps.find_sampled(vectors, rows, groups, "cosine")
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    exact = np.argsort(-(unit @ unit[rows].T), axis=1)[:, :5]
-    shared = [len(np.intersect1d(a, b)) for a, b in zip(found.near, exact, strict=True)]
-    assert np.mean(shared) / 5 > 0.9  # all 40 dimensions are kept, so that only the lists are approximate
-    assert np.array_equal(found.near[rows, 0], np.arange(len(rows)))
 
 
 def test_clusters_come_from_the_nearest_centroid_and_outliers_keep_their_share(vectors: np.ndarray) -> None:

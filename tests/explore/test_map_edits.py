@@ -121,7 +121,7 @@ def test_names_hold_no_control_characters_and_something_to_be_seen() -> None:
             RenameEdit(0, nothing)
 
 
-def test_outliers_are_assigned_to_clusters_and_undo_takes_it_back() -> None:
+def test_outliers_are_assigned_and_clusters_named_and_undo_takes_both_back() -> None:
     edits = begun().then(AssignEdit((5,), (1,)))
     assert edits.now.clusters() == [(0, "cards", 3), (1, "bread", 3)] and "1 text" in edits.steps[0].describe()
     assert edits.undo().now.clusters() == begun().now.clusters()
@@ -130,9 +130,6 @@ def test_outliers_are_assigned_to_clusters_and_undo_takes_it_back() -> None:
     for rows, clusters in (((), ()), ((5,), ()), ((5,), (7,)), ((5,), (-1,)), ((0,), (1,))):
         with pytest.raises(StudioError):
             begun().then(AssignEdit(rows, clusters))
-
-
-def test_all_clusters_are_named_at_once_and_undo_takes_it_back() -> None:
     step = NameEdit((0, 1), ("things", " things "), (2,), ("everything",))
     edits = begun().then(step)
     assert edits.now.clusters()[:2] == [(0, "things", 3), (1, "things (2)", 2)] and edits.now.broad_names == {2: "everything"}

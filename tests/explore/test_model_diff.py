@@ -25,13 +25,10 @@ def spaces() -> tuple[np.ndarray, np.ndarray]:
     return before, after
 
 
-def test_a_turned_mirrored_sized_and_shifted_map_falls_on_the_first_one() -> None:
+def test_maps_fall_on_the_first_one_as_scipy_turns_them() -> None:
     points = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32) * (3, 1)
     mirrored = points @ np.array([[0.6, 0.8], [0.8, -0.6]]) * 7 + (100, -4)
     np.testing.assert_allclose(align_points(mirrored, points), points, atol=1e-4)
-
-
-def test_the_turn_is_that_of_scipy_and_the_size_stays_where_maps_have_little_in_common() -> None:
     rng = np.random.default_rng(1)
     points, other = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) * 5 + 2
     found = align_points(points, other)
