@@ -300,8 +300,8 @@ def test_a_download_ends_within_seconds_of_its_caller(hub: HubServer, tmp_path: 
     with studio_at(tmp_path / "home", model_folder, space=True) as studio:
         blocks, url = launch(studio, "127.0.0.1", 0, False, block=False)
         begun = httpx.post(f"{url}gradio_api/call/similarity", json={"data": ["cat", "dog", "o/slow"]}).raise_for_status().json()
-        with httpx.stream("GET", f"{url}gradio_api/call/similarity/{begun['event_id']}", timeout=30):
-            wait_until(lambda: hub.sent >= 1 << 20, 20, "the download begins")
+        with httpx.stream("GET", f"{url}gradio_api/call/similarity/{begun['event_id']}", timeout=60):
+            wait_until(lambda: hub.sent >= 1 << 20, 60, "the download begins")
         assert TASKS.wait_until_idle(SECONDS)
         sent = hub.sent
         with pytest.raises(AppError, match="no model 'o/none'"):  # the page goes on
