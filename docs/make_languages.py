@@ -37,7 +37,7 @@ msgstr ""
 SILENT = (
     *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "settings.py"),
     *("ui/gradio_patches.py", "ui/panel.py", "ui/theme.py", "data/loading/codepages.py", "explore/bm25.py", "data/dates.py"),
-    *("services/topic_report_files.py", "services/topic_names.py", "services/written_queries.py"),
+    *("services/topic_report_files.py", "services/retrieval_files.py", "services/topic_names.py", "services/written_queries.py"),
     *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py", "i18n.py"),
 )
 

@@ -28,8 +28,9 @@ _SUITES = tuple(tomllib.loads((Path(__file__).parents[1] / "datasets" / "suites.
 def evaluate(
     *,
     models: Annotated[
-        list[str], typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them count as --data.")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them count as --data."),
+    ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,6 +70,10 @@ def evaluate(
     titles: Annotated[
         bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
     ] = True,
+    recommend: Annotated[
+        bool,
+        typer.Option("--recommend", help="Compare all models at hand on --data or --retrieval, and recommend one to start from."),
+    ] = False,
     engine: Engine = None,
     address: Address = "",
     workers: Workers = 0,
@@ -81,6 +86,7 @@ def evaluate(
     from ..data.loading.formats import SUFFIXES
     from .evaluation_tables import format_evaluation, report_answer
 
+    models = models or []
     named = [name for name in models if not _is_file(name)]
     files = [*(data or ()), *(name for name in models if _is_file(name))]
     for name in named:
@@ -91,12 +97,17 @@ def evaluate(
         if files or suite or reference or engine is not None or task != "auto":
             raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
         ranked = "judged" if judged_only else "all"
-        return _evaluate_retrieval(named, retrieval, (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles))
+        chosen = (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles)
+        return (_recommend if recommend else _evaluate_retrieval)(named, retrieval, chosen)
     if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100:
         names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages and --no-titles"
         raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
     if not files and not suite:
         raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
+    if recommend:
+        if suite or reference or engine is not None or len(files) > 1:
+            raise StudioError("--recommend compares models on one file", "omit --suite, --reference, --engine and the other files")
+        return _recommend(named, files[0], None, task, overrides)
     if not named:
         raise StudioError("no model is specified", "specify one before the files")
     if engine is not None:
@@ -123,6 +134,20 @@ def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...]
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
     return Answer(found.to_json(), format_retrieval(found))
+
+
+def _recommend(
+    models: list[str], source: str, options: tuple[Any, ...] | None, task: str = "auto", overrides: SchemaOverrides | None = None
+) -> Answer:
+    from ..services.retrieval import RetrievalOptions
+    from .evaluation_tables import format_recommendation
+
+    chosen = None if options is None else RetrievalOptions(*options)
+    with open_studio() as studio, progress_by_phase() as begin_phase:
+        found = studio.recommendation.recommend(
+            source, models, task=task, options=chosen, overrides=overrides or None, begin_phase=begin_phase
+        )
+    return Answer(found.to_json(), format_recommendation(found))
 
 
 def _is_file(name: str) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..evaluation.comparison import Comparison
     from ..evaluation.report import Report
     from ..runs.scores import LeaderboardEntry
+    from ..services.recommendation import Recommendation
     from ..services.results import EvaluationResult, RetrievalResult, RetrievalScores
 
 _SEPARATE_SCORES = ("confused", "interval", "intervals")
@@ -143,6 +144,23 @@ def format_retrieval(result: RetrievalResult) -> list[str | list[str]]:
         lines += _missed_rows(model, title(model.name))
     notes = [*result.notes, *(note for model in result.models for note in (*model.length_notes(), *model.notes))]
     return [*lines, *(["", *dict.fromkeys(notes)] if notes else [])]
+
+
+def format_recommendation(found: Recommendation) -> list[str | list[str]]:
+    """Format a recommendation: its reasons, the models at hand, and those that would have to be downloaded."""
+    lines: list[str | list[str]] = [found.why, ""]
+    lines.append(["", describe_metric(found.metric), "95% interval", "s per 1,000 texts", ""])
+    for one in found.models:
+        interval = "" if one.interval is None else f"[{format_score(one.interval[0])}, {format_score(one.interval[1])}]"
+        note = "trained on rows of the data" if one.inflated else ""
+        lines.append([one_line(one.name, _LABEL), format_score(one.score), interval, f"{one.seconds:.2g}", note])
+    if found.not_downloaded:
+        lines += ["", "not on this machine, and not compared (name them to download them):"]
+        lines += [
+            [one.name, f"{one.megabytes:,} MB", f"{one.parameters} M parameters", ", ".join(one.languages), one.license]
+            for one in found.not_downloaded
+        ]
+    return lines
 
 
 def _missed_rows(model: RetrievalScores, title: str) -> list[str | list[str]]:

@@ -158,6 +158,14 @@ def train(
     ] = None,
     dev: Dev = None,
     overrides: SchemaOverrides,
+    retrieval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Also measure retrieval before and after, with at most 200 queries and 1,000 documents of a BEIR folder or zip, a table "
+            "with the columns query, document and grade, or documents (known-item check). A model that retrieves worse is not kept.",
+        ),
+    ] = None,
     first: Annotated[Path | None, typer.Option(metavar="FILE", help="Train on this file first, in a separate stage.")] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validation with this many folds.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds and report mean and spread.", show_default="1")] = None,
@@ -182,7 +190,7 @@ def train(
     }
     settings |= {"folds": folds, "seeds": seeds, "prompt": prompt, "teacher": teacher}
     settings = {key: value for key, value in settings.items() if value is not None} | parse_settings(set or ())
-    request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name)
+    request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name, retrieval=retrieval)
     if plan:
         if file is None or resume is not None:
             raise StudioError("--plan needs a file", "specify the file, and omit --resume")

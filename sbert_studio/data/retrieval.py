@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..errors import StudioError
 from ..i18n import _, ngettext
+from ..progress import checkpoint
 from ..workspace import digest_texts
 from .documents.document import Document, Section
 from .loading.table import Table, read_table
@@ -27,6 +32,8 @@ SPLITS = ("test", "dev", "train")
 Reader = Callable[[Path], Table]
 _NAMES = {role: word_set(words) for role, words in word_lists("retrieval").items()}
 _TABLES = (".jsonl", ".jsonl.gz", ".tsv", ".csv", ".parquet")
+_ARCHIVED = re.compile(rf"(?:.*/)?((?:corpus|queries|qrels/(?:{'|'.join(SPLITS)}))(?:{'|'.join(map(re.escape, _TABLES))}))")
+_BLOCK = 1 << 20
 _GRADES = {word: float(grade) for grade in (0, 1) for word in _NAMES[f"grade{grade}"]}
 
 
@@ -65,6 +72,35 @@ class RetrievalSet:
         judged = (f"{sorted(grades.items())}" for grades in self.grades)
         return digest_texts([digest_texts(self.queries), digest_texts(self.documents), digest_texts(judged)])
 
+    def take(self, queries: Sequence[int]) -> RetrievalSet:
+        """Return the set with some of its queries, and all documents."""
+        ids, texts = (tuple(column[query] for query in queries) for column in (self.query_ids, self.queries))
+        return replace(self, query_ids=ids, queries=texts, grades=tuple(self.grades[query] for query in queries))
+
+    def sample(self, queries: int, documents: int) -> RetrievalSet:
+        """Return at most ``queries`` evenly spaced queries with their judged documents, among about ``documents`` documents."""
+        found = self.take(_evenly(range(len(self)), queries))
+        judged = {row for grades in found.grades for row in grades}
+        others = _evenly([row for row in range(len(self.documents)) if row not in judged], documents - len(judged))
+        kept = sorted({*judged, *others})
+        place = {row: number for number, row in enumerate(kept)}
+        columns = self.document_ids, self.documents, self.titles
+        ids, texts, titles = (tuple(column[row] for row in kept) if column else () for column in columns)
+        grades = tuple({place[row]: grade for row, grade in own.items()} for own in found.grades)
+        return replace(found, document_ids=ids, documents=texts, titles=titles, grades=grades)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the set as plain data for :meth:`from_json`."""
+        names = ("name", "query_ids", "queries", "document_ids", "documents", "split", "known_item")
+        return {name: getattr(self, name) for name in names} | {"grades": [sorted(own.items()) for own in self.grades]}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> RetrievalSet:
+        """Return the set from :meth:`to_json`."""
+        columns = {name: tuple(found[name]) for name in ("query_ids", "queries", "document_ids", "documents")}
+        grades = tuple({int(row): float(grade) for row, grade in own} for own in found["grades"])
+        return cls(found["name"], **columns, grades=grades, split=found["split"], known_item=found["known_item"])
+
     def as_documents(self) -> list[Document]:
         """Return the documents, to be cut into passages; titles are kept as context."""
         titles = self.titles or ("",) * len(self.documents)
@@ -83,6 +119,12 @@ class RetrievalSet:
         return {query: kept for query, rows in found if (kept := [row for row in rows if row not in self.grades[query]])}
 
 
+def _evenly(rows: Sequence[int], count: int) -> list[int]:
+    """Return at most ``count`` evenly spaced items."""
+    places = np.linspace(0, len(rows) - 1, max(0, min(count, len(rows)))).round().astype(int)
+    return [rows[place] for place in places.tolist()]
+
+
 def find_beir_file(folder: Path, stem: str) -> Path | None:
     """Return the file ``stem`` of a BEIR folder, such as ``corpus.jsonl``; ``None`` if it is missing."""
     return next((path for suffix in _TABLES if (path := folder / f"{stem}{suffix}").is_file()), None)
@@ -96,6 +138,68 @@ def is_beir_folder(folder: Path) -> bool:
 def beir_splits(folder: Path) -> list[str]:
     """Return the splits with judgments in a BEIR folder, the default first."""
     return [split for split in SPLITS if find_beir_file(folder / "qrels", split)]
+
+
+def is_beir_archive(path: Path) -> bool:
+    """Return True for a zip archive with queries, a corpus and judgments."""
+    stems = {name.split(".")[0].split("/")[0] for name in _archived_files(path)}
+    return stems == {"corpus", "queries", "qrels"}
+
+
+@contextmanager
+def unpack_beir(path: Path, max_bytes: int) -> Iterator[Path]:
+    """Unpack the retrieval set of a zip archive to a temporary folder with the archive's name; other members are ignored.
+
+    Raises:
+        StudioError: the files are larger than ``max_bytes`` together, or the archive is damaged or encrypted.
+    """
+    with tempfile.TemporaryDirectory(prefix="sbert-studio-retrieval-") as place:
+        folder, left = Path(place) / path.stem, max_bytes
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for name, member in _archived_files(path).items():
+                    target = folder / name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(member) as packed, target.open("wb") as out:
+                        while block := packed.read(_BLOCK):
+                            checkpoint()
+                            left -= len(block)
+                            if left < 0:
+                                raise StudioError(
+                                    _("{name} is larger than the maximum of {limit} MiB", name=path.name, limit=f"{max_bytes >> 20:,}"),
+                                    "use a smaller set",
+                                )
+                            out.write(block)
+        except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError) as error:  # RuntimeError: encrypted
+            raise StudioError(_("{name} cannot be unpacked", name=path.name), "pack the folder again, without a password") from error
+        yield folder
+
+
+def _archived_files(path: Path) -> dict[str, str]:
+    """Return the members of a zip archive that belong to a retrieval set, by their path in a BEIR folder."""
+    if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
+        return {}
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
+    found = [(match[1], name) for name in names if (match := _ARCHIVED.fullmatch(name.replace("\\", "/")))]
+    folder = next((name.removesuffix(own) for own, name in found if own.startswith("corpus")), "")
+    return {own: name for own, name in found if name.replace("\\", "/") == f"{folder}{own}".replace("\\", "/")}
+
+
+RetrievalKind = Literal["labelled", "known-item"]
+
+
+def retrieval_kind(table: Table, path: Path | None = None) -> RetrievalKind | None:
+    """Return how retrieval can be evaluated on data; ``None`` if it has no documents, or no column whose name can only mean grades.
+
+    Args:
+        table: the table, or the passages of documents.
+        path: its file, which may be an archive with queries and judgments.
+    """
+    if table.places:
+        return "labelled" if path is not None and is_beir_archive(path) else "known-item"
+    grade = _column(table, "grade", required=False)
+    return "labelled" if has_judgments(table) and grade and normalize(grade) not in _NAMES["common"] else None
 
 
 def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, titles: bool = True) -> RetrievalSet:
@@ -208,6 +312,8 @@ def has_judgments(table: Table) -> bool:
 def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpus: Sequence[str] = ()) -> RetrievalSet:
     """Read a table with the columns query, document and grade; without grades, every row is relevant with grade 1.
 
+    A row with a document alone adds it to the documents that are searched.
+
     Args:
         overrides: the columns of queries and documents, and the target column, if set by the user.
         corpus: further documents, which are not judged.
@@ -222,10 +328,12 @@ def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpu
     target = overrides.target if overrides is not None and overrides.target else _column(table, "grade", required=False)
     table.require(query_column, document_column, *([target] if target else []))
     cells = table.column(target) if target else ["1"] * len(table)
-    judgments, skipped = [], 0
+    judgments, unjudged, skipped = [], list[str](), 0
     rows = zip(table.column(query_column), table.column(document_column), cells, table.lines.tolist(), strict=True)
     for query, document, cell, line in rows:
-        if not query.strip() or not document.strip() or not cell.strip():
+        if document.strip() and not query.strip() and (not cell.strip() or not target):
+            unjudged.append(document)
+        elif not query.strip() or not document.strip() or not cell.strip():
             skipped += 1
         else:
             judgments.append((query.strip(), document.strip(), _parse_grade(cell, table.name, line)))
@@ -237,7 +345,7 @@ def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpu
             )
         )
     queries = dict.fromkeys(query for query, _, _ in judgments)
-    documents = dict.fromkeys((*(document for _, document, _ in judgments), *(text.strip() for text in corpus)))
+    documents = dict.fromkeys((*(document for _, document, _ in judgments), *(text.strip() for text in (*unjudged, *corpus))))
     texts = [{text: text for text in found if text} for found in (queries, documents)]
     found = build_set(table.name, texts[0], texts[1], judgments, notes=notes)
     numbered = (tuple(map(str, range(1, len(side) + 1))) for side in (found.queries, found.documents))

@@ -269,6 +269,19 @@ def describe_general_change(before: Mapping[str, Any], after: Mapping[str, Any])
     return _("everyday language: {change}", change=_format_change(then["score"], now["score"]))
 
 
+def describe_retrieval_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Describe the change of the retrieval probe with its interval; empty if not measured."""
+    then, now = ((scores.get("general") or {}).get("retrieval") or {} for scores in (before, after.get("kept", after)))
+    if "score" not in then or "score" not in now:
+        return ""
+    change = describe_change(then["score"], now["score"], now.get("change_interval"))
+    values = {"metric": describe_metric(now["metric"]), "then": change.before, "now": change.after, "queries": f"{now['rows']:,}"}
+    if not change.interval:
+        return _("retrieval: {metric} {then} → {now} on {queries} queries", **values)
+    low, high = change.interval
+    return _("retrieval: {metric} {then} → {now} on {queries} queries (between {low} and {high})", **values, low=low, high=high)
+
+
 def describe_selection(after: Mapping[str, Any]) -> str:
     """Describe how many models the kept one was selected from, and the effect on its score and gain."""
     if after.get("strength") == 0 or after.get("interpolated") or "chosen" in after:
@@ -296,6 +309,7 @@ def describe_run(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
         describe_outcome(before, after),
         describe_automatic_choice(before, after),
         describe_general_change(before, after),
+        describe_retrieval_change(before, after),
         describe_kept_model(after),
         describe_selection(after),
         describe_curve(after.get("learning_curve")),

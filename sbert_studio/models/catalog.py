@@ -134,6 +134,10 @@ class Catalog:
     def _fetch(self, source: ModelSource) -> Path:
         return fetch_folder(source, self._hub, self.identity)
 
+    def is_downloaded(self, hub_id: str) -> bool:
+        """Return True if a model of the Hub needs no download."""
+        return self._hub.is_downloaded(hub_id, self.identity)
+
     def _locate(self, name: str, allow_folders: bool | None) -> tuple[ModelSource, Path]:
         source = self.resolve(name, allow_folders=allow_folders)
         return source, self._fetch(source)

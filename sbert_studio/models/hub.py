@@ -113,6 +113,14 @@ class Hub:
         own = self._cache / hashlib.sha256(identity.token.encode()).hexdigest()[:16]
         return self._fetch(hub_id, _Access(identity.token, own), identity)
 
+    def is_downloaded(self, hub_id: str, identity: Identity) -> bool:
+        """Return True if the weights of ``hub_id`` are in the cache that ``identity`` uses; nothing is requested."""
+        access = _Access(None, None) if identity.kind == "owner" else _Access(False, self._cache / "public")
+        try:
+            return any(_in_cache(hub_id, access, LookupError()).rglob("*.safetensors"))
+        except LookupError:
+            return False
+
     def _fetch(self, hub_id: str, access: _Access, identity: Identity) -> Path:
         checkpoint()
         with self._locks[str(access.repository(hub_id))], _translate_hub_errors(hub_id, identity):

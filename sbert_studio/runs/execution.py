@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.findings import Option
 from ..data.schema.roles import Roles, format_names, format_scale
 from ..errors import DiskFull, StudioError, is_disk_full, to_user_error
-from ..i18n import _
+from ..i18n import _, ngettext
 from ..identity import Identity, use_identity
 from ..models.inference import zerogpu
 from ..progress import StoppedError, stoppable, uninterruptible
@@ -33,6 +33,8 @@ from .store import RunStore
 from .tensorboard import TensorBoardLog
 
 if TYPE_CHECKING:
+    from ..data.examples import Examples
+    from ..data.retrieval import RetrievalSet
     from ..models.catalog import Catalog, CatalogSettings
     from ..training.trainer import TrainingOutcome
 
@@ -276,13 +278,34 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
         folder=folder,
         dev=dev,
         first=first,
-        notes=RunNotes(tuple(files.reasons()), files.pins()),
+        notes=RunNotes(tuple(files.reasons()), files.pins(), _unseen_queries(files.retrieval(), examples, emit)),
     )
     if outcome.status == "finished":
         for values in folder.glob(f"*{TEACHER}"):
             with contextlib.suppress(OSError):
                 values.unlink()
     return replace(outcome, question=with_options(outcome.question))
+
+
+def _unseen_queries(retrieval: RetrievalSet | None, examples: Examples, emit: Callable[[Event], None]) -> RetrievalSet | None:
+    """Return the retrieval probe without the queries that are training texts; ``None`` if none is left."""
+    from ..data.split import normalize_text
+
+    if retrieval is None:
+        return None
+    known = {normalize_text(text) for column in examples.texts for text in column}
+    kept = [row for row, query in enumerate(retrieval.queries) if normalize_text(query) not in known]
+    if left_out := len(retrieval) - len(kept):
+        emit(
+            Notice(
+                ngettext(
+                    "{n} query of the retrieval set is a training text and is left out",
+                    "{n} queries of the retrieval set are training texts and are left out",
+                    left_out,
+                )
+            )
+        )
+    return retrieval.take(kept) if kept else None
 
 
 def add_alarm_options(question: Mapping[str, Any], roles: Roles, *, is_dev_file: bool = False) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from ..data.dev_file import build_dev_examples
 from ..data.examples import Examples, build_examples, read_examples, write_examples
 from ..data.loading.table import Table, read_table
+from ..data.retrieval import RetrievalSet
 from ..data.row_report import RowReport
 from ..data.schema.roles import Roles
 from ..data.schema.split_column import split_rows
@@ -24,6 +25,7 @@ from ..training.spec import TrainSpec
 from ..workspace import atomic_file, digest_file, file_name, write_json
 
 _ROWS = {"data": "learned.parquet", "dev": "judged.parquet", "first": "learned_first.parquet"}
+_RETRIEVAL = "retrieval.json"
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 
 
@@ -52,8 +54,8 @@ class RunFiles:
     ``data.*``, ``dev.*`` and ``first.*`` are the uploaded files, byte for byte (a table with fixes applied is stored as Parquet).
     ``source.json`` has their names and digests, ``roles.json`` and ``first_roles.json`` the roles of their columns, ``reasons.json`` the
     reasons for the automatic settings. ``learned.parquet``, ``judged.parquet`` and ``learned_first.parquet`` are the examples built from
-    them, ``account.json`` is the row report, ``plan.json`` has findings, questions and answers, and ``pins.json`` the tracked examples.
-    Runs of version 1 lack the last four; their examples are built from the files.
+    them, ``account.json`` is the row report, ``plan.json`` has findings, questions and answers, ``pins.json`` the tracked examples, and
+    ``retrieval.json`` the retrieval probe. Runs of version 1 lack the last five; their examples are built from the files.
     """
 
     folder: Path
@@ -66,10 +68,11 @@ class RunFiles:
         plan: Mapping[str, Any] | None = None,
         pins: TrackedExamples | None = None,
         own_dev: Examples | None = None,
+        retrieval: RetrievalSet | None = None,
     ) -> None:
         """Copy the data files ``data`` and optionally ``dev`` and ``first``, and write the rest; each file is complete or absent.
 
-        ``own_dev`` are the rows of the training file that a column assigns to validation.
+        ``own_dev`` are the rows of the training file that a column assigns to validation, and ``retrieval`` is the retrieval probe.
         """
         source: dict[str, Any] = {}
         for part, file in files.items():
@@ -86,6 +89,8 @@ class RunFiles:
         write_json(self.folder / "plan.json", dict(plan or {}))
         if pins is not None:
             write_json(self.folder / "pins.json", pins.to_json())
+        if retrieval is not None:
+            write_json(self.folder / _RETRIEVAL, retrieval.to_json())
         write_json(self.folder / "reasons.json", list(reasons))
         write_json(self.folder / "spec.json", spec.to_json())
 
@@ -124,6 +129,11 @@ class RunFiles:
         except StudioError:
             return None
         return TrackedExamples.from_json(found) if isinstance(found, dict) else None
+
+    def retrieval(self) -> RetrievalSet | None:
+        """Return the queries and documents with which retrieval is measured; ``None`` if there are none."""
+        found = self._json(_RETRIEVAL, {})
+        return RetrievalSet.from_json(found) if found else None
 
     def examples(self) -> tuple[Examples, Examples | None]:
         has_dev = "dev" in self.source() or (self.folder / _ROWS["dev"]).is_file()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..data.column_types import ColumnType, TypedColumn, describe_columns
 from ..data.corpus import combine_columns, find_text_columns
 from ..data.documents.table import TEXT as PASSAGE_COLUMN
 from ..data.loading.table import Table
+from ..data.retrieval import RetrievalKind, retrieval_kind
 from ..data.schema.content import no_text_error, profile_table
 from ..data.schema.inference import infer_schema
 from ..data.schema.roles import Kind, Roles
@@ -30,6 +32,10 @@ KIND_NAMES: dict[Kind, str] = {
     "sentences": "sentences without labels",
 }
 """Kinds of examples, within a sentence."""
+_RETRIEVAL: dict[RetrievalKind, str] = {
+    "labelled": "retrieval with queries, documents and grades",
+    "known-item": "retrieval without labels: does a title, heading or first sentence find its text?",
+}
 
 
 @dataclass(frozen=True)
@@ -89,10 +95,13 @@ def choose_text_columns(table: Table) -> tuple[str, ...]:
         raise no_text_error(table, profiles, "use a file with a column of texts") from None
 
 
-def describe_data(table: Table, text_columns: Sequence[str], types: Mapping[str, ColumnType] | None = None) -> DataOverview:
+def describe_data(
+    table: Table, text_columns: Sequence[str], types: Mapping[str, ColumnType] | None = None, path: Path | None = None
+) -> DataOverview:
     """Describe a table.
 
     Args:
+        path: its file, if it is of documents.
         text_columns: the columns whose texts are searched and mapped.
         types: types set by the user; those of other columns are detected, and that of a text column is text.
     """
@@ -106,24 +115,26 @@ def describe_data(table: Table, text_columns: Sequence[str], types: Mapping[str,
         head=tuple(tuple(row) for row in table.head(_ROWS)),
         text_columns=tuple(text_columns),
         previews=tuple(combined.column(name)[:_PREVIEWS]) if len(text_columns) > 1 else (),
-        uses=describe_uses(table, text_columns),
+        uses=describe_uses(table, text_columns, path),
     )
 
 
-def describe_uses(table: Table, text_columns: Sequence[str]) -> tuple[DataUse, ...]:
-    """Return what a table can be used for, judged by the names and the cells of its columns."""
+def describe_uses(table: Table, text_columns: Sequence[str], path: Path | None = None) -> tuple[DataUse, ...]:
+    """Return what a table (of documents: with its file) can be used for, judged by the names and the cells of its columns."""
     names = join(" + ", [repr(name) for name in text_columns])
     uses = [DataUse("explore", True, _("the texts of {columns}", columns=names))]
     if table.places:
         return (
             *uses,
             DataUse("train", True, "with pairs that are made from the documents"),
-            DataUse("evaluate", False, "documents have no expected answers"),
+            DataUse("evaluate", True, _RETRIEVAL[retrieval_kind(table, path) or "known-item"]),
         )
     try:
         roles = infer_schema(_sample(table)).roles
     except StudioError:
         roles = None
+    if (kind := retrieval_kind(table, path)) is not None:
+        return (*uses, _training_use(roles), DataUse("evaluate", True, _RETRIEVAL[kind]))
     return (*uses, _training_use(roles), _evaluation_use(roles))
 
 

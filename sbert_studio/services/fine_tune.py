@@ -25,6 +25,7 @@ from .planning import TrainingPlanner
 from .questions import OpenQuestionsError, apply_answer, overrides_from_json, question_from_json
 from .resources import Resources, Service
 from .results import ExportedFile, RunView
+from .retrieval import RetrievalService
 from .run_setup import (
     ACCEPT_ALARM,
     is_run_token,
@@ -47,14 +48,16 @@ if TYPE_CHECKING:
 
 OnEvent = Callable[["Event"], None]
 OnStart = Callable[[Run], None]
+RETRIEVAL_PROBE = 200, 1_000
+"""Maximum numbers of queries and of documents of the retrieval probe, which are encoded at every evaluation."""
 
 
 class FineTuneService(Service):
     """Turns plans into runs and models. Anyone who knows a run's id may see, stop and use it."""
 
-    def __init__(self, resources: Resources, data: DataService, planner: TrainingPlanner) -> None:
+    def __init__(self, resources: Resources, data: DataService, planner: TrainingPlanner, retrieval: RetrievalService) -> None:
         super().__init__(resources)
-        self._data, self._planner = data, planner
+        self._data, self._planner, self._retrieval = data, planner, retrieval
 
     # Start, stop and resume
 
@@ -330,12 +333,15 @@ class FineTuneService(Service):
     def _create_run(self, plan: TrainPlan) -> Run:
         from ..runs.files import RunFiles
 
+        probe = plan.request.retrieval
+        data = self._retrieval.read(probe) if isinstance(probe, str | Path) else probe
+        retrieval = None if data is None else data.sample(*RETRIEVAL_PROBE)
         run, limits, elsewhere = new_run(plan), self.settings.limits, self.settings.elsewhere
         require_within_limits(limits, run, self._active(), elsewhere)
         require_queue_share(limits, self.runner.count_queued(current_address()), current_address(), elsewhere)
         folder = self.workspace.run(run.id)
         try:
-            write_run_files(RunFiles(folder), plan)
+            write_run_files(RunFiles(folder), plan, retrieval)
             self.store.add(run)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -398,6 +404,7 @@ def restart_request(files: RunFiles, run: Run, question: Question, option: Optio
         tuple(plan.get("changes") or ()),
         (*answered, AnsweredQuestion(question.text, option.answer)),
         files.pins(),
+        files.retrieval(),
     )
 
 

@@ -11,11 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..data.documents.loading import is_document_source, load_documents
+from ..data.documents.loading import is_document_source
 from ..data.documents.passages import PASSAGE_TOKENS, TokenBudget, make_passages
 from ..data.known_items import build_known_items
 from ..data.loading.table import Table, table_from_columns
-from ..data.retrieval import RetrievalSet, beir_splits, has_judgments, read_beir, read_judgments
+from ..data.retrieval import RetrievalSet, beir_splits, has_judgments, is_beir_archive, read_beir, read_judgments, unpack_beir
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError
 from ..evaluation.comparison import Comparison, paired_difference
@@ -38,6 +38,7 @@ from .training_history import TrainingHistory, describe_overlap
 
 Candidates = Literal["all", "judged"]
 _AT_ONCE = 32  # queries re-ranked at once
+_UNPACKED = 4  # an upload may be this many times as large when it is unpacked
 LEXICAL = "BM25"
 
 
@@ -87,7 +88,7 @@ class RetrievalService(Service):
         self._history = TrainingHistory(resources)
 
     def read(self, source: str | Path | Table, options: RetrievalOptions | None = None) -> RetrievalSet:
-        """Read a BEIR folder, or a table with the columns query, document and grade; without labels, make a known-item set of documents.
+        """Read a BEIR folder (or a zip of one), or a table of queries, documents and grades; of documents alone, make a known-item set.
 
         Raises:
             StudioError: see :func:`~sbert_studio.data.retrieval.read_beir` and :func:`~sbert_studio.data.retrieval.read_judgments`.
@@ -96,12 +97,15 @@ class RetrievalService(Service):
         place = None if isinstance(source, Table) else existing_path(source)
         if place is not None and place.is_dir() and (beir_splits(place) or options.split):
             return read_beir(place, options.split, self._data.read_table, titles=options.titles)
+        if place is not None and is_beir_archive(place):
+            with unpack_beir(place, _UNPACKED * self.settings.max_upload_mb << 20) as folder:
+                return read_beir(folder, options.split, self._data.read_table, titles=options.titles)
         if place is not None and is_document_source(place):
-            return build_known_items(load_documents(place))
+            return build_known_items(self._data.documents.load(place))
         table = self._data.read_table(source, overrides=options.overrides)
         corpus = () if options.corpus is None else self._data.read_corpus(options.corpus).texts
         if place is not None and not options.overrides and not has_judgments(table):
-            return build_known_items(load_documents(place))
+            return build_known_items(self._data.documents.load(place))
         return read_judgments(table, options.overrides, corpus)
 
     def evaluate(
@@ -148,6 +152,7 @@ class RetrievalService(Service):
             known_item=data.known_item,
             notes=(*data.notes, *_judgment_notes(scored[0], judged_only)),
             digest=digest_texts([data.digest, options.candidates]),
+            query_texts=data.queries,
         )
         stored = () if data.known_item else self._leaderboard.add_retrieval(result, owner)
         return replace(result, notes=(*result.notes, *stored))
@@ -318,9 +323,7 @@ def _with_alternatives(data: RetrievalSet) -> RetrievalSet:
         "{n} queries without a judged document that is not relevant are left out",
         len(data) - len(kept),
     )
-    ids, queries = (tuple(column[query] for query in kept) for column in (data.query_ids, data.queries))
-    grades = tuple(data.grades[query] for query in kept)
-    return replace(data, query_ids=ids, queries=queries, grades=grades, notes=(*data.notes, note))
+    return replace(data.take(kept), notes=(*data.notes, note))
 
 
 def _score(system: _System, data: RetrievalSet) -> RetrievalScores:

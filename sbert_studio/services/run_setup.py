@@ -23,6 +23,7 @@ from .data import existing_file
 from .training_plan import FIRST_STAGE_PREFIX, PlanFile, TrainPlan, TrainRequest, describe_row_reports, exclude_shared_texts
 
 if TYPE_CHECKING:
+    from ..data.retrieval import RetrievalSet
     from ..runs.files import RunFiles, RunInput
     from ..runs.runner import Runner
     from ..runs.store import RunStore
@@ -177,14 +178,14 @@ def default_run_name(file: str) -> str:
     return stem
 
 
-def write_run_files(files: RunFiles, plan: TrainPlan) -> None:
-    """Write all input files of the run to its folder."""
+def write_run_files(files: RunFiles, plan: TrainPlan, retrieval: RetrievalSet | None = None) -> None:
+    """Write all input files of the run to its folder; ``retrieval`` is the retrieval probe."""
     given = {part: _run_file(source) for part, source in plan.sources.items()}
     if plan.first is not None and plan.dev_examples is not None:
         given["first"] = replace(given["first"], account=exclude_shared_texts(plan.first.account, plan.first.examples, plan.dev_examples))
     reasons = (*describe_row_reports({part: file.account for part, file in given.items()}), *plan.reasons)
     pins = None if plan.request.pins is None else plan.request.pins.with_texts(plan.examples)
-    files.write(plan.spec, given, reasons, _plan_record(plan), pins, own_dev=None if plan.dev else plan.dev_examples)
+    files.write(plan.spec, given, reasons, _plan_record(plan), pins, own_dev=None if plan.dev else plan.dev_examples, retrieval=retrieval)
 
 
 def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None) -> None:
@@ -202,6 +203,8 @@ def require_same_request(run: Run, files: RunFiles, request: TrainRequest | None
             _("the run {id} is called {name}, not {name2}", id=run.id, name=repr(run.name), name2=repr(request.name)),
             "a resumed run keeps its name; omit --name",
         )
+    if request.retrieval is not None:
+        raise StudioError(_("the run {id} keeps the retrieval set that it was started with", id=run.id), "omit --retrieval")
     _require_same_settings(run, {**request.overrides, **({} if request.model is None else {"model": request.model})})
     source = files.source()
     for part, given, what in (("data", request.data, "the file"), ("dev", request.dev, "--dev"), ("first", request.first, "--first")):

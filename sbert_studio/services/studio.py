@@ -16,6 +16,7 @@ from .model_diff import ModelDiffService
 from .models import ModelService
 from .pairs import PairService
 from .planning import TrainingPlanner
+from .recommendation import RecommendationService
 from .resources import Resources
 from .retrieval import RetrievalService
 from .search import SearchService
@@ -49,6 +50,7 @@ class Studio(Resources):
         evaluation: evaluate and compare models.
         leaderboard: stored evaluation scores.
         retrieval: evaluate models on queries, documents and graded relevance.
+        recommendation: recommend a model to start from.
         shards: large corpora as folders of Parquet shards.
     """
 
@@ -64,12 +66,13 @@ class Studio(Resources):
         self.model_diff = ModelDiffService(self, self.search)
         self.pairs = PairService(self, self.data, self.languages)
         self.models = ModelService(self)
+        self.leaderboard = Leaderboard(self)
+        self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)
         self.static_embeddings = StaticEmbeddingService(self, self.data)
         self.planner = TrainingPlanner(self, self.data)
-        self.fine_tune = FineTuneService(self, self.data, self.planner)
+        self.fine_tune = FineTuneService(self, self.data, self.planner, self.retrieval)
         self.labels = LabelService(self, self.data)
         self.distillation = DistillationService(self, self.static_embeddings, self.fine_tune)
-        self.leaderboard = Leaderboard(self)
         self.evaluation = EvaluationService(self, self.data, self.leaderboard)
-        self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)
+        self.recommendation = RecommendationService(self, self.data, self.models, self.evaluation, self.retrieval)
         self.shards = ShardService(self, self.data)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..data.doctor.diagnosis import Diagnosis
+    from ..data.retrieval import RetrievalSet
     from ..runs.files import RunFiles
     from ..training.events import TrackedExamples
     from ..training.spec import TrainSpec
@@ -57,6 +58,7 @@ class TrainRequest:
         changes: descriptions of the fixes applied to the table, in order.
         answered: the questions answered so far.
         pins: example pairs and a query tracked during training; not used for training.
+        retrieval: BEIR folder, table of judgments, or documents, with which retrieval is measured before and after.
     """
 
     data: Path | str | Table | None = None
@@ -70,6 +72,7 @@ class TrainRequest:
     changes: tuple[str, ...] = ()
     answered: tuple[AnsweredQuestion, ...] = ()
     pins: TrackedExamples | None = None
+    retrieval: Path | str | RetrievalSet | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -121,7 +121,8 @@ def check_forgetting(spec: TrainSpec, before: Mapping[str, Any], now: Mapping[st
 def _has_fallen(then: Mapping[str, Any], scores: Mapping[str, Any]) -> bool:
     if "score" not in then or "score" not in scores:
         return False
-    return bool(then["score"] - scores["score"] > _LOST and scores["change_interval"][1] < -_SURELY_LOST)
+    interval = scores["change_interval"]  # empty with too few queries
+    return bool(then["score"] - scores["score"] > _LOST and interval and interval[1] < -_SURELY_LOST)
 
 
 _STOP = Option("no, do not continue: I will check the table", "", {})

@@ -131,8 +131,12 @@ def _card_scores(before: Mapping[str, Any], after: Mapping[str, Any], similarity
     if after:
         folds = _(", each by a model that had not seen it ({folds} folds)", folds=after["folds"]) if "folds" in after else ""
         scores.append(row(_("held-out rows{folds}", folds=folds), after["metric"], before, after, describe_gain(before, after)))
-    if before.get("general") and after.get("general"):
-        scores.append(row("everyday pairs (general probe)", f"{similarity_name}_spearman", before["general"], after["general"]))
+    general: list[Mapping[str, Any]] = [side.get("general") or {} for side in (before, after)]
+    if all("score" in side for side in general):
+        scores.append(row("everyday pairs (general probe)", f"{similarity_name}_spearman", general[0], general[1]))
+    then, now = (side.get("retrieval") for side in general)
+    if then and now:
+        scores.append(row("retrieval probe", now["metric"], then, now))
     return tuple(scores)
 
 

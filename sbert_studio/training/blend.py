@@ -125,9 +125,21 @@ def strength_obstacle(spec: TrainSpec) -> str:
 
 
 def best_mark(marks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return the mark with the best score; among those within 0.0001 of it, the one that changes the model least."""
-    most = max(mark["score"] for mark in marks)
-    return next(mark for mark in marks if mark["score"] >= most - TIE)
+    """Return the mark with the best score; among those within 0.0001 of it, the one that changes the model least.
+
+    Marks that find fewer of the right documents than the base model, beyond chance, are left out if retrieval is measured.
+    """
+    allowed = [mark for mark in marks if not loses_retrieval(mark)] or marks
+    most = max(mark["score"] for mark in allowed)
+    return next(mark for mark in allowed if mark["score"] >= most - TIE)
+
+
+def loses_retrieval(mark: Mapping[str, Any]) -> bool:
+    """Return True if retrieval was measured and is worse than that of the base model beyond chance."""
+    general = mark.get("general")
+    found = general.get("retrieval") if isinstance(general, Mapping) else None
+    low_high = found.get("change_interval") if found else None
+    return bool(low_high and low_high[1] is not None and low_high[1] < 0)
 
 
 def untuned_mark(before: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +150,13 @@ def untuned_mark(before: Mapping[str, Any]) -> dict[str, Any]:
 def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a mark that are shown with the strength slider."""
     found = {name: mark[name] for name in ("strength", "score", "interval", "gain_interval") if name in mark}
-    return found | ({"general": mark["general"]["score"]} if mark.get("general") else {})
+    return found | _general_summary(mark["general"]) if mark.get("general") else found
+
+
+def _general_summary(general: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of the general probe and of retrieval in a mark's summary."""
+    measured = {"general": general.get("score"), "retrieval": (general.get("retrieval") or {}).get("score")}
+    return {name: score for name, score in measured.items() if score is not None}
 
 
 _SUM, _START, _OF_ENCODER = "sum/", "start/", "encoder."
@@ -221,7 +239,7 @@ def choose_blend(
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
     evaluator, general = parts.evaluator, parts.general
     if evaluator is None or not state.after:
-        if general is not None and status != "stopped":
+        if general is not None and "score" in general.untuned and status != "stopped":
             found = general(parts.encoder)["score"]
             parts.emit_event(
                 Notice(
@@ -295,16 +313,24 @@ def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -
     found = {**after}
     if parts.general is not None:
         strengths = [{**mark} for mark in after.get("strengths", ())] or [{"strength": 1.0}]
+        measured: list[dict[str, Any]] = []
         for mark in strengths:
             blend.apply(mark["strength"])
             same = {**parts.general.untuned, "change_interval": [0.0, 0.0]}
-            general = parts.general(parts.encoder) if mark["strength"] else same
-            mark["general"] = general["score"]
-            if mark["strength"] == after.get("strength", 1.0):
-                found["general"] = general
+            measured.append({**mark, "general": parts.general(parts.encoder) if mark["strength"] else same})
+            mark.update(_general_summary(measured[-1]["general"]))
+        kept: Mapping[str, Any] | None = next((mark for mark in measured if mark["strength"] == after.get("strength", 1.0)), None)
+        if kept is not None and loses_retrieval(kept) and "strengths" in after:
+            kept = best_mark(measured)
+            found |= {name: kept[name] for name in ("strength", "score", "interval", "gain_interval") if name in kept}
+            strength = f"{kept['strength']:g}"
+            words = _("strength {strength} is kept: the model of the best score finds fewer of the right documents", strength=strength)
+            parts.emit_event(Notice(words))
+        if kept is not None:
+            found["general"] = kept["general"]
         if "strengths" in after:
             found["strengths"] = strengths
-    blend.apply(after.get("strength", 1.0))
+    blend.apply(found.get("strength", 1.0))
     return found
 
 
@@ -374,16 +400,22 @@ def scores_at_strength(before: Mapping[str, Any], after: Mapping[str, Any], valu
     exact = next((mark for mark in marks if abs(mark["strength"] - value) < 1e-9), None)
     if exact is not None:
         found |= {name: exact[name] for name in ("score", "interval") if name in exact}
-        found |= {"general": {**_general(before, after), "score": exact["general"]}} if "general" in exact else {}
-        return found
+        return found | _general(before, after, exact)
     places = [mark["strength"] for mark in marks]
     found |= {"score": float(np.interp(value, places, [mark["score"] for mark in marks])), "interpolated": True}
-    if all("general" in mark for mark in marks):
-        score = float(np.interp(value, places, [mark["general"] for mark in marks]))
-        found["general"] = {**_general(before, after), "score": score}
-    return found
+    measured = {
+        name: float(np.interp(value, places, [mark[name] for mark in marks]))
+        for name in ("general", "retrieval")
+        if all(name in mark for mark in marks)
+    }
+    return found | _general(before, after, measured)
 
 
-def _general(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def _general(before: Mapping[str, Any], after: Mapping[str, Any], scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``general`` of a model whose scores of the general probe and of retrieval are known; empty without them."""
     known = after.get("general") or before.get("general") or {}
-    return {"rows": known["rows"]} if "rows" in known else {}
+    found: dict[str, Any] = {"rows": known["rows"]} if "rows" in known and "general" in scores else {}
+    found |= {"score": scores["general"]} if "general" in scores else {}
+    if "retrieval" in scores and known.get("retrieval"):
+        found["retrieval"] = {name: known["retrieval"][name] for name in ("metric", "rows")} | {"score": scores["retrieval"]}
+    return {"general": found} if found else {}

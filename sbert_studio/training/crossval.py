@@ -37,7 +37,7 @@ from .artifacts import MISTAKES, find_mistakes, merge_mistakes, mistakes_file, r
 from .blend import MARKS, TIE, best_mark, blend_obstacle, cached_encoder, mark_summary, untuned_mark
 from .checkpoints import report_full_disk
 from .evaluator import EvaluationLog, Evaluator, GeneralProbe
-from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped, TrackedExamples
+from .events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Stopped
 from .members import OUTCOME, PARTS, Load, Member, OverallProgress, plan_curve, planned_steps, usual_fold_count
 from .prepare import apply_architecture
 from .spec import TrainSpec, resolve_loss
@@ -223,9 +223,9 @@ class MemberTrainer:
     """
 
     def __init__(
-        self, load: Load, emit: Callable[[Event], None], should_stop: Callable[[], bool], steps: Sequence[int], pins: TrackedExamples | None
+        self, load: Load, emit: Callable[[Event], None], should_stop: Callable[[], bool], steps: Sequence[int], notes: RunNotes
     ) -> None:
-        self.load, self.should_stop, self.pins = load, should_stop, pins
+        self.load, self.should_stop, self.pins, self.retrieval = load, should_stop, notes.pins, notes.retrieval
         self._progress, self.parts = OverallProgress(emit, steps), len(steps)
         self.outcomes: list[TrainingOutcome] = []
         self.main = True
@@ -246,7 +246,7 @@ class MemberTrainer:
             folder=folder,
             dev=member.held,
             resume=True,
-            assignment=replace(assignment, notes=replace(assignment.notes, pins=self.pins)),
+            assignment=replace(assignment, notes=replace(assignment.notes, pins=self.pins, retrieval=self.retrieval)),
         )
         self.outcomes.append(outcome)
         if outcome.status == "finished":
@@ -281,7 +281,7 @@ def cross_validate(
         emit(ended.event())
         return ended
     steps = [*(planned_steps(one.spec, one.train_rows) for one in (*folds, *plan_curve(folds))), planned_steps(spec, examples)]
-    trainer = MemberTrainer(load, emit, should_stop, steps, notes.pins)
+    trainer = MemberTrainer(load, emit, should_stop, steps, notes)
     return _CrossValidation(resolve_loss(spec, examples), folds, trainer, folder).execute(examples, identity, notes.reasons)
 
 
@@ -298,7 +298,7 @@ class _CrossValidation:
         untuned = self.trainer.load(self.spec, examples, None)
         self.trainer.main = Processes(untuned.device).main
         apply_architecture(self.spec, untuned)
-        general = GeneralProbe.build(untuned)
+        general = GeneralProbe.build(untuned, self.trainer.retrieval)
         held = [fold.held for fold in self.folds if fold.held is not None]
         scores = self._evaluate_untuned(untuned, held)
         self.apart = [count_clusters(*part.texts) for part in held]

@@ -301,7 +301,7 @@ class GeneralProbe:
 
     Attributes:
         untuned: ``{"score", "rows", "interval", "languages": {code: score}}`` of the base model: mean Spearman's ρ over languages with
-            its 95 % bootstrap interval; and the scores of ``retrieval``, if it is measured.
+            its 95 % bootstrap interval, if it supports any; and the scores of ``retrieval``, if it is measured.
     """
 
     def __init__(self, parts: Sequence[_ProbeLanguage], untuned: Sequence[np.ndarray], retrieval: RetrievalProbe | None = None) -> None:
@@ -312,28 +312,31 @@ class GeneralProbe:
 
     @classmethod
     def build(cls, encoder: Trainable, retrieval: RetrievalSet | None = None) -> GeneralProbe | None:
-        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if it supports none of the languages.
+        """Create the probe for a base model; ``None`` for a cross-encoder with a new head, or if there is nothing that it can measure.
 
         Args:
             retrieval: queries, documents and judgments that are not used for training, on which retrieval is evaluated as well.
         """
-        if encoder.has_untrained_scores or not PAIRS.is_file():
+        if encoder.has_untrained_scores:
             return None
-        found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True))
+        found = list(zip(_load_pairs(), _base_similarities(encoder), strict=True)) if PAIRS.is_file() else []
         scores = [spearman(scored, part.scores) for part, scored in found]
         known = [both for both, score in zip(found, scores, strict=True) if score >= _KNOWN or score == max(scores) >= _LEAST]
-        if not known:
+        probe = RetrievalProbe(retrieval, encoder) if retrieval is not None and isinstance(encoder, Encoder) else None
+        if not known and probe is None:
             return None
-        parts, untuned = zip(*known, strict=True)
-        return cls(parts, untuned, RetrievalProbe(retrieval, encoder) if retrieval is not None and isinstance(encoder, Encoder) else None)
+        return cls([part for part, _ in known], [scored for _, scored in known], probe)
 
     def __call__(self, encoder: Trainable) -> dict[str, Any]:
         """Return the scores of another encoder, with ``change_interval``: the 95 % interval of its change (paired bootstrap)."""
         found, resampled = self._summarize([part.scored(encoder) for part in self._parts])
-        found["change_interval"] = percentile_interval(resampled - self._resampled)
+        if self._parts:
+            found["change_interval"] = percentile_interval(resampled - self._resampled)
         return found if self._retrieval is None else {**found, "retrieval": self._retrieval(cast("Encoder", encoder))}
 
     def _summarize(self, scored: Sequence[np.ndarray]) -> tuple[dict[str, Any], np.ndarray]:
+        if not self._parts:
+            return {}, np.empty(0)
         scores = {part.language: spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)}
         # Languages have separate pairs, so their resamples may be combined in any order.
         resampled = np.mean([bootstrap_spearman(found, part.scores) for part, found in zip(self._parts, scored, strict=True)], axis=0)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..data.examples import Examples
+    from ..data.retrieval import RetrievalSet
 
 _OUTCOME = "outcome.json"
 _IGNORED = ("checkpoint_every", "accept_alarm")
@@ -60,10 +61,16 @@ _LATER_SETTINGS = (
 
 @dataclass(frozen=True)
 class RunNotes:
-    """Additional contents of a run's report: reasons for its settings, and tracked examples, which are scored at every evaluation."""
+    """Additional contents of a run's report: reasons for its settings, and what is scored at every evaluation.
+
+    Attributes:
+        pins: tracked examples.
+        retrieval: queries and documents of the retrieval probe.
+    """
 
     reasons: tuple[str, ...] = ()
     pins: TrackedExamples | None = None
+    retrieval: RetrievalSet | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +191,7 @@ def train(
     loss_fn = prepare(spec, encoder, train_rows, processes, earlier=assignment.earlier)
     if state.step == 0:
         fit_head(spec, loss_fn, encoder, train_rows, processes)
-    general = GeneralProbe.build(encoder) if assignment.general == "build" else assignment.general
+    general = GeneralProbe.build(encoder, assignment.notes.retrieval) if assignment.general == "build" else assignment.general
     rows = encoder.training_rows(train_rows)
     if loss_fn.in_batch and len(rows.ids) > 1:
         loss_fn.set_known_positives(KnownPositives.from_rows(rows.ids, find_pair_classes(train_rows), processes.device))
@@ -206,7 +213,7 @@ def train(
         )
     )  # fmt: skip
     doubt = "" if assignment.judges else weak_validation_warning(held)
-    remarks = _initial_notices(spec, processes, "" if held is not None or assignment.verdict else unjudged)
+    remarks = _initial_notices(spec, processes, "" if held is not None or assignment.verdict else unjudged, assignment, general)
     for remark in filter(None, (lost, *damaged, *remarks, doubt)):
         parts.emit_event(Notice(remark))
     if asks:
@@ -238,13 +245,17 @@ def _lost_evaluations(marks: EvaluationLog | None, processes: Processes) -> str:
     return "the stored evaluations of this part are damaged: this part starts over"
 
 
-def _initial_notices(spec: TrainSpec, processes: Processes, unjudged: str) -> Iterator[str]:
+def _initial_notices(
+    spec: TrainSpec, processes: Processes, unjudged: str, assignment: Assignment, general: GeneralProbe | None
+) -> Iterator[str]:
     if processes.note:
         yield processes.note
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
         yield _("this {type} does not support fast bfloat16: training takes longer than in float32", type=processes.device.type)
     if unjudged:
         yield _("the model cannot be evaluated, so its last weights are kept: {unjudged}", unjudged=unjudged)
+    if general is None and assignment.general is not None and assignment.notes.retrieval is not None:
+        yield "retrieval is not measured: a cross-encoder cannot search all documents"
 
 
 def _finish(

@@ -75,7 +75,7 @@ def run_trials(
     plan = plan_members(spec, examples, dev)
     stage = TrainSpec.from_json(spec.first).replace(model=spec.model) if first is not None else spec
     steps = [*([] if first is None else [planned_steps(stage, first)]), *(planned_steps(member.spec, member.train_rows) for member in plan)]
-    trials = _Trials(MemberTrainer(load, emit, should_stop, steps, notes.pins), folder, notes.reasons)
+    trials = _Trials(MemberTrainer(load, emit, should_stop, steps, notes), folder, notes.reasons)
     source = None
     if first is not None:
         before, question = trials.evaluate_base(plan[0])
@@ -152,7 +152,7 @@ class _Trials:
     def _base_scores(self, member: Member, folder: Path) -> Assignment:
         untuned = self.trainer.load(member.spec, member.train_rows, None)
         apply_architecture(member.spec, untuned)
-        general = GeneralProbe.build(untuned)
+        general = GeneralProbe.build(untuned, self.trainer.retrieval)
         held = None if member.held is None or uninformative_reason(member.held) else member.held
         scores = {} if held is None else Evaluator(held, folder, train_rows=member.train_rows)(untuned, untuned=True)
         scores |= {"general": general.untuned} if general is not None and scores else {}

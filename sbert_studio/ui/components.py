@@ -232,6 +232,10 @@ _BLANK = {"accept_alarm": "none: stop and ask"}
 _MAX_STOPS = 200  # of a slider; a wider range is typed
 
 
+NO_RERANKER = ("Off", "")
+"""Choice of a re-ranker."""
+
+
 def form_key(*values: object) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 

@@ -63,7 +63,7 @@ def review(page: Page, corpus: SelectedCorpus, model: str | None, *, is_current:
 
     table = page.corpora.table(corpus.path, corpus.corpus.name)
     columns = corpus.text_columns or ((corpus.column,) if corpus.column in table.columns else table.columns[:1])
-    overview = describe_data(table, columns, corpus.corpus.types)
+    overview = describe_data(table, columns, corpus.corpus.types, corpus.path)
     numbers, notes = describe_corpus(page, corpus, model)
     value = _overview_value(overview, numbers, notes, is_sample=corpus.id.startswith(SAMPLE))
     use = props(visible=True, value="Apply" if is_current else "Use this data")

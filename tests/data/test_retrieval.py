@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sbert_studio.data import known_items
 from sbert_studio.data.documents.document import Document, Documents, Section
 from sbert_studio.data.known_items import build_known_items
 from sbert_studio.data.loading.table import read_table, table_from_columns
-from sbert_studio.data.retrieval import beir_splits, is_beir_folder, read_beir, read_judgments
+from sbert_studio.data.retrieval import beir_splits, is_beir_archive, is_beir_folder, read_beir, read_judgments, retrieval_kind, unpack_beir
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 
@@ -65,6 +66,37 @@ def test_judgments_without_a_header_are_read_as_in_trec(tmp_path: Path, lines: s
     assert (data.query_ids, data.grades) == (("q1",), ({0: 1.0},))
 
 
+def test_a_zip_of_a_beir_folder_is_read_without_what_else_it_contains(tmp_path: Path) -> None:
+    folder = write_beir(tmp_path / "set", [("q1", "d1", 2)])
+    path = tmp_path / "my set.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other/corpus.jsonl.txt", "no corpus")
+        for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+            archive.write(file, f"set/{file.relative_to(folder)}")
+        archive.writestr("../corpus.jsonl", "no member of this set")
+    assert is_beir_archive(path)
+    with unpack_beir(path, 1 << 20) as unpacked:
+        found = read_beir(unpacked)
+    assert (found.name, found.digest) == ("my set", read_beir(folder).digest) and not unpacked.exists()
+    with pytest.raises(StudioError, match="larger than the maximum"), unpack_beir(path, 10):
+        pass
+    documents = tmp_path / "documents.zip"
+    with zipfile.ZipFile(documents, "w") as archive:
+        archive.writestr("corpus.jsonl", "{}")
+        archive.writestr("a.md", "# A")
+    assert not is_beir_archive(documents) and not is_beir_archive(folder / "corpus.jsonl")
+
+
+def test_data_is_a_retrieval_set_if_its_columns_say_so() -> None:
+    for names, kind in (
+        (("query", "document", "grade"), "labelled"),
+        (("query", "document", "score"), None),  # also pairs with a score
+        (("query", "document", "other"), None),
+        (("sentence1", "sentence2", "grade"), None),
+    ):
+        assert retrieval_kind(table_from_columns("t", {name: ["a", "b"] for name in names})) == kind
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     write_beir(tmp_path, [("q1", "d1", 1)])
     with pytest.raises(StudioError, match=r"qrels/dev.tsv.*test"):
@@ -103,12 +135,12 @@ def test_a_table_is_read_by_the_names_of_its_columns(columns: tuple[str, ...], c
 
 def test_a_table_may_name_its_columns_and_be_searched_among_further_documents(tmp_path: Path) -> None:
     path = tmp_path / "judged.csv"
-    path.write_text("x,y,z\na cat,cats sleep,3\na dog,dogs bark,1\na dog,,1\n")
+    path.write_text("x,y,z\na cat,cats sleep,3\na dog,dogs bark,1\na dog,,1\n,milk,\n")
     overrides = SchemaOverrides(columns=("x", "y"), target="z")
     data = read_judgments(read_table(path), overrides, ["dogs bark", "bread", ""])
-    assert data.documents == ("cats sleep", "dogs bark", "bread")
-    assert data.document_ids == ("1", "2", "3")
-    assert any("skipped" in note for note in data.notes)
+    assert data.documents == ("cats sleep", "dogs bark", "milk", "bread")
+    assert data.document_ids == ("1", "2", "3", "4")
+    assert any("1 row without" in note for note in data.notes), "a document alone is no incomplete row"
     for table, words in (
         ({"query": ["a"], "other": ["b"]}, "no column for document"),
         ({"query": ["a"], "document": ["b"], "grade": ["perhaps"]}, "not a number"),

@@ -70,7 +70,7 @@ def test_documents_are_added_as_passages_and_several_files_as_one_archive(page: 
     files = [str(tmp_path / name) for name in ("a/note.md", "b/note.md", "broken.pdf")]
     shown = data_dialog.add_file(page, files, Header())
     assert shown is not None and shown.review is not None
-    assert [use["ok"] for use in shown.review["uses"]] == [True, True, False]
+    assert [use["ok"] for use in shown.review["uses"]] == [True, True, True]
     assert any("broken.pdf" in note for note in shown.review["notes"]) and "2 passages of 2 documents" in shown.review["notes"][0]
     used = data_dialog.use_data(page, shown.pending, Header())
     corpus = page.corpora.get(str(used.chosen.corpus)).corpus

@@ -116,6 +116,7 @@ class RetrievalResult(RetrievalMetrics):
     ] = ""
     notes: Annotated[tuple[str, ...], doc("remarks on the queries, documents and judgments"), OMIT_EMPTY] = ()
     digest: Internal[str] = ""
+    query_texts: Internal[tuple[str, ...]] = ()
 
     @property
     def model(self) -> str:

@@ -31,6 +31,7 @@ from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id
 from sbert_studio.ui.tabs.evaluate import handlers
 from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, needed_digits, verdict
 from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
+from sbert_studio.ui.tabs.evaluate.retrieval import RETRIEVAL
 from sbert_studio.ui.tabs.evaluate.view import task_choices
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
 from sbert_studio.ui.views import UNCHANGED, props
@@ -221,13 +222,13 @@ def test_rows_with_known_answers_are_a_second_file(page: Page, tmp_path: Path, t
     assert page.studio.evaluation.evaluate(static, tmp_path / "judged.csv", task, reference=known).rows == 30
 
 
-def test_rows_with_known_answers_are_offered_to_tasks_that_use_them() -> None:
-    assert [name for _, name in task_choices()] == ["auto", *(task.name for task in all_tasks())]
+def test_rows_with_known_answers_are_offered_to_tasks_that_use_them(page: Page) -> None:
+    assert [name for _, name in task_choices()] == ["auto", RETRIEVAL, *(task.name for task in all_tasks())]
     for task in all_tasks():
-        view = handlers.choose_task(task.name)
+        view = handlers.choose_task(page, task.name, None)
         assert view.known_group == props(visible=task.uses_known_rows) and (len(view.known_help) > 30) == task.uses_known_rows
         assert bool(handlers.known_rows_file(task.name, "known.csv")) == task.uses_known_rows
-    assert handlers.choose_task("auto").known_group == props(visible=False)
+    assert handlers.choose_task(page, "auto", None).known_group == props(visible=False)
     assert handlers.known_rows_file("auto", "known.csv") is None and handlers.known_rows_file("senteval", None) is None
 
 

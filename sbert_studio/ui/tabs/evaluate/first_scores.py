@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .... import __version__
+from ....data.retrieval import retrieval_kind
 from ....data.samples import default_sample
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
@@ -65,7 +66,7 @@ def _suitable(page: Page, selected: SelectedCorpus, language: str) -> tuple[Path
     if is_small:
         with suppress(StudioError):
             table = page.corpora.table(selected.path, selected.corpus.name)
-            if describe_uses(table, (selected.column,))[-1].is_possible:
+            if retrieval_kind(table) is None and describe_uses(table, (selected.column,))[-1].is_possible:
                 return selected.path, selected.corpus.name
     sample = default_sample(language, *SCORED_KINDS)
     return None if sample is None else (sample.path, sample.title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from ....services.data_overview import describe_uses
 from ....services.jobs import BeginPhase
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ....services.questions import OpenQuestionsError, apply_answer
+from ....services.retrieval import RetrievalOptions
 from ...components import form_key, form_provenance
 from ...page import Page
 from ...panel import Selection
@@ -25,18 +26,19 @@ from ...sessions import file_store
 from ...state import ModelUpdate, is_own_model
 from ...views import UNCHANGED, Unchanged, Update, Value, chosen_option, column, placeholder, props, speed_cell, table
 from .first_scores import first_scores
+from .retrieval import retrieval_result, searches_documents
 from .view_model import (
     ComparedModels,
     EvaluationPanel,
     EvaluationView,
     FittingModels,
     FollowedData,
-    KnownRowsView,
     PolledEvaluation,
     RestoredEvaluation,
     SourceGroups,
     SourceView,
     StartedEvaluation,
+    TaskView,
     evaluation_result,
     evaluation_view,
     speed_chart,
@@ -45,6 +47,7 @@ from .view_model import (
 if TYPE_CHECKING:
     import gradio as gr
 
+    from ....data.retrieval import RetrievalSet
     from ....runs.scores import LeaderboardEntry
     from ....services.jobs import JobView
 
@@ -67,13 +70,15 @@ class EvaluationForm:
     public_set: str | None = None
     task: str = _AUTO
     known_rows: str | None = None
+    reranker: str | None = ""
+    passages: bool = False
 
     @property
     def key(self) -> str:
         """Key that identifies the values that have an effect."""
         file = [file_store.fingerprint(self.file), self.task, file_store.fingerprint(known_rows_file(self.task, self.known_rows))]
         data: object = {FILE: file, SUITE: self.suite, PUBLIC: (self.public_set or "").strip()}.get(self.source)
-        return form_key(sorted(self.models or ()), self.source, data)
+        return form_key(sorted(self.models or ()), self.source, data, self.reranker or "", self.passages)
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,25 @@ class EvaluationData:
     overrides: SchemaOverrides = field(default_factory=SchemaOverrides)  # answers to questions about the file
     suite: str = ""  # name of a suite, instead of a file
     known_rows: Path | None = None  # file of rows with known answers, for a task that uses them
+
+
+Evaluate = Callable[["Page", "EvaluationRequest", "EvaluationOwner", BeginPhase], EvaluationPanel]
+"""Computes a result in the background."""
+
+
+@dataclass(frozen=True)
+class EvaluationOwner:
+    """Who a result is for.
+
+    Attributes:
+        visitor: id.
+        titles: titles of models by name.
+        provenance: how the result was computed, for the page.
+    """
+
+    visitor: str
+    titles: Mapping[str, str]
+    provenance: Value
 
 
 @dataclass(frozen=True)
@@ -95,6 +119,13 @@ class EvaluationRequest:
     stored_known_rows: str = ""
     header_model: str = ""  # model in the header at its start
     repeat_button: str = EVALUATE_AGAIN  # id of the button that repeats it
+    run: Evaluate | None = None  # what computes the result; by default an evaluation of the models
+
+    @property
+    def retrieval(self) -> RetrievalOptions:
+        """Options of the form for retrieval."""
+        reranker, overrides = self.form.reranker or "", self.data.overrides or None
+        return RetrievalOptions(reranker=reranker, passages=self.form.passages, overrides=overrides)
 
 
 def start_form(page: Page, owner: object, model: str, saved_model: object, corpus: str | None, form: EvaluationForm) -> StartedEvaluation:
@@ -108,16 +139,18 @@ def follow_data(page: Page, owner: object, corpus: str | None, form: EvaluationF
     """Evaluate on newly selected data: clear the results of other data, and say what is missing if it has no answers to compare with."""
     selected = page.corpora.selected(corpus)
     last = _last_request(page, owner)
+    path, missing = str(selected.path), missing_note(page, corpus)
+    group = _search_group(page, form.task, path)
     if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
-        return FollowedData(str(selected.path), missing_note(page, corpus), show_evaluation(page, owner))
+        return FollowedData(path, group, missing, show_evaluation(page, owner))
     cleared = EvaluationView("", "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
-    return FollowedData(str(selected.path), missing_note(page, corpus), cleared)
+    return FollowedData(path, group, missing, cleared)
 
 
 def missing_note(page: Page, corpus: str | None) -> Value | None:
     """Return the note on what is missing in the selected data; ``None`` if models can be evaluated on it."""
     selected = page.corpora.selected(corpus)
-    use = describe_uses(page.corpora.table(selected.path, selected.corpus.name), (selected.column,))[-1]
+    use = describe_uses(page.corpora.table(selected.path, selected.corpus.name), (selected.column,), selected.path)[-1]
     if use.is_possible:
         return None
     name = selected.corpus.name
@@ -188,9 +221,13 @@ def choose_source(page: Page, source: str) -> SourceView:
     return SourceView(_source_groups(source), props(choices=suite_choices(page), info=suite_help(page)))
 
 
-def choose_task(task: str) -> KnownRowsView:
+def choose_task(page: Page, task: str, file: str | None) -> TaskView:
     used = reference_help(task)
-    return KnownRowsView(props(visible=bool(used)), f'<p class="sb-note">{used}</p>')
+    return TaskView(props(visible=bool(used)), f'<p class="sb-note">{used}</p>', _search_group(page, task, file))
+
+
+def _search_group(page: Page, task: str, file: str | None) -> Update:
+    return props(visible=searches_documents(page, Path(file) if file else "", task))
 
 
 def update_form_key(form: EvaluationForm) -> Value:
@@ -215,7 +252,9 @@ def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
         task=form.task,
         known_rows=known_rows,
         groups=_source_groups(form.source),
-        known=choose_task(form.task),
+        used=choose_task(page, form.task, form.file),
+        reranker=form.reranker or "",
+        passages=form.passages,
         header_model=last.header_model,
     )
 
@@ -257,25 +296,38 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     title = (
         _("{shown} models on {name}", shown=len(shown), name=name) if len(shown) > 1 else _("{shown} on {name}", shown=shown[0], name=name)
     )
+    words = _("{=shown} · {name}", shown=", ".join(shown), name=name)
+    provenance = form_provenance("evaluate", request.form.key, words, request.repeat_button, theirs=shown)
+    whose = EvaluationOwner(visitor, titles, provenance)
+    run = request.run or _evaluate
+    return studio.evaluation_jobs.submit(visitor, title, lambda begin: run(page, request, whose, begin), about=request)
 
-    def work(begin: BeginPhase) -> EvaluationPanel:
-        paths = () if data.suite else (data.path,)
-        found = studio.evaluation.evaluate_models(
-            request.models,
-            paths,
-            request.task,
-            data.suite,
-            overrides=data.overrides,
-            reference=data.known_rows,
-            owner=visitor,
-            begin_phase=begin,
-        )
-        provenance = form_provenance(
-            "evaluate", request.form.key, _("{=shown} · {name}", shown=", ".join(shown), name=name), request.repeat_button, theirs=shown
-        )
-        return evaluation_result(found, titles, name, provenance)
 
-    return studio.evaluation_jobs.submit(visitor, title, work, about=request)
+def _evaluate(page: Page, request: EvaluationRequest, whose: EvaluationOwner, begin: BeginPhase) -> EvaluationPanel:
+    data, studio = request.data, page.studio
+    name = data.suite or data.name
+    if (judged := retrieval_set(page, request)) is not None:
+        ranked = studio.retrieval.evaluate(request.models, judged, request.retrieval, owner=whose.visitor, begin_phase=begin)
+        return retrieval_result(ranked, whose.titles, name, whose.provenance)
+    found = studio.evaluation.evaluate_models(
+        request.models,
+        () if data.suite else (data.path,),
+        request.task,
+        data.suite,
+        overrides=data.overrides,
+        reference=data.known_rows,
+        owner=whose.visitor,
+        begin_phase=begin,
+    )
+    return evaluation_result(found, whose.titles, name, whose.provenance)
+
+
+def retrieval_set(page: Page, request: EvaluationRequest) -> RetrievalSet | None:
+    """Return the queries and documents of a request; ``None`` if it is for another task."""
+    data = request.data
+    if data.suite or not searches_documents(page, data.path, request.task):
+        return None
+    return replace(page.studio.retrieval.read(data.path, request.retrieval), name=data.name)
 
 
 def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
@@ -367,12 +419,16 @@ def suite_help(page: Page) -> str:
 
 
 def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, corpus: str | None = None) -> None:
+    start_evaluation(page, owner, form_request(page, owner, model, form, corpus))
+
+
+def form_request(page: Page, owner: object, model: str, form: EvaluationForm, corpus: str | None = None) -> EvaluationRequest:
     data, last = form_data(page, form, corpus), _last_request(page, owner)
     if last is not None and data.path and file_store.fingerprint(last.data.path) == file_store.fingerprint(data.path):
         data = replace(last.data, path=data.path)  # answers to questions about this file still apply
     task = form.task if form.source == FILE else _AUTO
     data = replace(data, known_rows=known_rows_file(task, form.known_rows))
-    start_evaluation(page, owner, _request(page, owner, model, form, data, task))
+    return _request(page, owner, model, form, data, task)
 
 
 def _request(

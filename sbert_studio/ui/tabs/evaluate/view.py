@@ -9,11 +9,13 @@ import gradio as gr
 
 from ....evaluation.tasks import all_tasks
 from ... import routing
-from ...components import download_button, first_sight, upload
+from ...components import NO_RERANKER, download_button, first_sight, refresh_model_choices, upload
 from ...panel import Panel
 from ...views import view
-from . import handlers
+from . import handlers, relevance
 from .model_diff import SUBTAB, build_model_diff
+from .recommendation import RECOMMEND, start_recommendation
+from .retrieval import RETRIEVAL, write_result
 from .view_model import NO_SCORES
 
 if TYPE_CHECKING:
@@ -35,14 +37,17 @@ def build(studio: Studio, page: Page) -> None:
             board = Panel(page, **_draw_leaderboard(page))
         with gr.Tab("Compare models", id=SUBTAB, elem_id=f"view-{SUBTAB}") as differences:
             build_model_diff(page, subtabs)
-    routing.link_subtabs(page, TITLE.lower(), subtabs, {"scores": scores, SUBTAB: differences})
+        with gr.Tab("Label relevance", id=relevance.SUBTAB, elem_id=f"view-{relevance.SUBTAB}") as judgments:
+            relevance.build_relevance(page, subtabs)
+    routing.link_subtabs(page, TITLE.lower(), subtabs, {"scores": scores, SUBTAB: differences, relevance.SUBTAB: judgments})
     _connect_evaluation(page, panel)
     _connect_models(page, panel)
     _connect_leaderboard(page, board, panel["ended"])
 
 
 def task_choices() -> list[tuple[str, str]]:
-    return [("Detected from the columns", "auto"), *((task.title, task.name) for task in all_tasks())]
+    search = ("Search in documents", RETRIEVAL)
+    return [("Detected from the columns", "auto"), search, *((task.title, task.name) for task in all_tasks())]
 
 
 def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
@@ -59,6 +64,8 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
                 "scores": view("table", NO_SCORES, elem_id="evaluate-scores"),
                 "chart": view("speeds", elem_id="evaluate-chart"),
                 "differences": view("table", elem_id="evaluate-differences"),
+                "files": _draw_files(page),
+                "offers": view("table", elem_id="evaluate-offers"),
                 "details": view("table", elem_id="evaluate-details"),
                 "form_key": view("form", elem_id="evaluate-form"),
             }
@@ -70,6 +77,13 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
         # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
         "ended": gr.Textbox("", visible="hidden", label="ended", elem_id="evaluate-ended"),
     }
+
+
+def _draw_files(page: Page) -> gr.Row:
+    with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
+        for title, suffix in (("Download XLSX", ".xlsx"), ("Download CSV", ".csv")):
+            download_button(title, partial(write_result, page, suffix), [page.owner], elem_id=f"evaluate-{suffix[1:]}")
+    return files
 
 
 def _draw_form(page: Page) -> dict[str, gr.components.Component]:
@@ -89,6 +103,18 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
         with gr.Column(visible=False, elem_classes=["sb-tight"]) as known_group:
             known_rows = upload("Rows with known answers (optional)", "evaluate-known")
             known_help = gr.HTML("", padding=False, elem_id="evaluate-known-use")
+        with gr.Column(visible=False, elem_classes=["sb-tight"]) as search_group:
+            reranker = gr.Dropdown(
+                [NO_RERANKER],
+                value="",
+                label="Re-rank top 100",
+                info="With a cross-encoder (slower, more accurate) or poly-encoder: your own, or a Hugging Face id.",
+                allow_custom_value=True,
+                elem_id="evaluate-reranker",
+                elem_classes=["sb-data"],
+            )
+            passages = gr.Checkbox(False, label="Also search passages of long documents", elem_id="evaluate-passages")
+            refresh_model_choices(page, reranker, lambda owner: [NO_RERANKER, *page.model_choices(owner, "pairs")])
     with gr.Column(visible=False, elem_classes=["sb-tight"]) as suite_group:
         suites = handlers.suite_choices(page)
         first = suites[0][1] if suites else None
@@ -105,12 +131,16 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
         "known_rows": known_rows,
         "known_help": known_help,
         "known_group": known_group,
+        "search_group": search_group,
+        "reranker": reranker,
+        "passages": passages,
         "file_group": file_group,
         "suite": suite,
         "suite_group": suite_group,
         "public_set": public_set,
         "public_group": public_group,
         "start": gr.Button("Evaluate", variant="primary", elem_id="evaluate-go"),
+        "recommend": gr.Button("Recommend a model to start from", elem_id=RECOMMEND),
         "again": gr.Button("Run again", visible="hidden", elem_id=handlers.EVALUATE_AGAIN),
     }
 
@@ -139,11 +169,14 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
     panel.on(panel["source"].input, handlers.choose_source, quiet=True)
     panel.on(panel["task"].input, handlers.choose_task, quiet=True)
     panel.on(panel["start"].click, handlers.start_form, progress_on="job")
+    panel.on(panel["recommend"].click, start_recommendation, progress_on="job")
     panel.on(panel["again"].click, handlers.repeat_evaluation, progress_on="job")
     panel.on(page.data.change, handlers.follow_data, quiet=True)
     panel.on(first_sight("evaluate-scores").select, handlers.show_first_scores, progress_on="scores")
     # One event for all parts of the form: with several, the response to an earlier state could arrive last.
-    parts = [panel[name].change for name in ("models", "source", "file", "suite", "public_set", "task", "known_rows")]
+    parts = [
+        panel[name].change for name in ("models", "source", "file", "suite", "public_set", "task", "known_rows", "reranker", "passages")
+    ]
     panel.on(parts, handlers.update_form_key, output="form_key", trigger_mode="always_last", quiet=True)
     panel.on(panel["questions"].select, handlers.answer_question, quiet=True)
     panel.on(page.evaluations_timer.tick, handlers.poll_evaluation, queue=False, trigger_mode="once", quiet=True)

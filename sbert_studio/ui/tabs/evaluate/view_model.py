@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ....evaluation.comparison import EvaluationFile
     from ....evaluation.report import Report
     from ....services.jobs import JobView
-    from ....services.results import EvaluationResult
+    from ....services.results import EvaluationResult, RetrievalResult
 
 NO_SCORES = placeholder("Press Evaluate to compare the models on your data.")
 _QUESTION_OPEN = placeholder("Scores appear here once the question is answered.")
@@ -69,6 +69,8 @@ class EvaluationPanel:
     details: Value
     chart: Value | None = None
     differences: Value | None = None
+    offers: Value | None = None  # models to download
+    retrieval: RetrievalResult | None = None  # what the files of an evaluation of retrieval are written from
     model: str = ""  # model of a job that produces one (see services.jobs)
 
     def describe(self) -> str:
@@ -88,11 +90,14 @@ class EvaluationView:
     chart: Value | None = None
     differences: Value | None = None
     details: Value | None = None
+    offers: Value | None = None
+    files: Update = field(default_factory=lambda: props(visible=False))
 
 
 @dataclass(frozen=True)
 class FollowedData:
     file: str
+    search_group: Update
     missing: Value | None
     view: EvaluationView | Unchanged
 
@@ -137,9 +142,10 @@ class SourceView:
 
 
 @dataclass(frozen=True)
-class KnownRowsView:
+class TaskView:
     known_group: Update
     known_help: str
+    search_group: Update
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,9 @@ class RestoredEvaluation:
     task: str
     known_rows: str | None
     groups: SourceGroups
-    known: KnownRowsView
+    used: TaskView
+    reranker: str
+    passages: bool
     header_model: str
 
 
@@ -168,7 +176,8 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
     if job is not None and isinstance(job.result, EvaluationPanel):
         made = job.result
         view = replace(view, conclusion=made.conclusion, scores=made.scores, details=made.details)
-        return replace(view, chart=made.chart, differences=made.differences)
+        view = replace(view, chart=made.chart, differences=made.differences, offers=made.offers)
+        return replace(view, files=props(visible=made.retrieval is not None))
     if job is not None and isinstance(job.error, OpenQuestionsError):
         return replace(view, questions=questions_view("A question about the file", job.error.questions), scores=_QUESTION_OPEN)
     return view

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 TITLE = SEARCH
 BUTTON = "search-go"
-NO_RERANKER = ("Off", "")
 NO_MODEL = ("None", "")
 _MAX_TITLE = 90
 SCORES = {"semantic": "Cosine", "lexical": "BM25", "hybrid": "Fused", "reranked": "Re-ranked"}

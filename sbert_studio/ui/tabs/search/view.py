@@ -9,12 +9,12 @@ import gradio as gr
 
 from ....explore import DEFAULT_RESULTS
 from ... import routing
-from ...components import cancel_button, download_button, first_sight, refresh_model_choices
+from ...components import NO_RERANKER, cancel_button, download_button, first_sight, refresh_model_choices
 from ...language_switch import example_textbox
 from ...panel import Panel
 from ...views import placeholder, view
 from . import duplicates, handlers
-from .handlers import NO_FILTER, NO_HITS, NO_MODEL, NO_RERANKER, TITLE
+from .handlers import NO_FILTER, NO_HITS, NO_MODEL, TITLE
 
 if TYPE_CHECKING:
     from ....services import Studio
