@@ -144,7 +144,14 @@ def loses_retrieval(mark: Mapping[str, Any]) -> bool:
 
 def untuned_mark(before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scores of the base model as a mark of strength 0."""
-    return {**before, "gain_interval": [0.0, 0.0], "strength": 0.0}
+    general = {"general": _unchanged(before["general"])} if before.get("general") else {}
+    return {**before, **general, "gain_interval": [0.0, 0.0], "strength": 0.0}
+
+
+def _unchanged(general: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base model's scores of the general probe and of retrieval with the interval of their change."""
+    found = {**general, **({"change_interval": [0.0, 0.0]} if "score" in general else {})}
+    return found | ({"retrieval": {**found["retrieval"], "change_interval": [0.0, 0.0]}} if "retrieval" in found else {})
 
 
 def mark_summary(mark: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,7 +323,7 @@ def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -
         measured: list[dict[str, Any]] = []
         for mark in strengths:
             blend.apply(mark["strength"])
-            same = {**parts.general.untuned, "change_interval": [0.0, 0.0]}
+            same = _unchanged(parts.general.untuned)
             measured.append({**mark, "general": parts.general(parts.encoder) if mark["strength"] else same})
             mark.update(_general_summary(measured[-1]["general"]))
         kept: Mapping[str, Any] | None = next((mark for mark in measured if mark["strength"] == after.get("strength", 1.0)), None)

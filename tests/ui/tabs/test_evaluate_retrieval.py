@@ -71,11 +71,12 @@ def test_models_search_documents_beside_bm25_and_hybrid_search(page: Page, tmp_p
     names = [row[0] for row in found.scores["rows"]]
     assert names == [tiny, static, "BM25", f"{tiny} + BM25", f"{static} + BM25"]
     columns = [column["name"] for column in found.scores["columns"]]
-    assert columns[1:7] == ["nDCG@10", "95% interval", "Recall@10", "Recall@100", "MRR@10", "MAP@100"]
-    assert [column["name"] for column in found.details["columns"]][1:] == columns[1:2] + columns[3:7]
+    assert columns[1:5] == ["nDCG@10", "95% interval", "Difference", "Verdict"]
+    assert columns[5:9] == ["Recall@10", "Recall@100", "MRR@10", "MAP@100"]
+    assert [column["name"] for column in found.details["columns"]][1:] == columns[1:2] + columns[5:9]
     for row, ends in zip(found.scores["rows"], found.details["rows"], strict=True):
         assert row[2] == ends[1] and row[2][0] <= row[1] == row[2][1] <= row[2][2]
-    assert found.scores["rows"][0][-2:] == [None, ""] and found.scores["rows"][1][-1]
+    assert found.scores["rows"][0][3:5] == [None, ""] and found.scores["rows"][1][4]
     assert ("known-item check" in found.scores["caption"]) == known_item
     assert any("not questions of people" in line for line in found.conclusion["more"]) == known_item
     entries = page.studio.leaderboard.entries()

@@ -84,14 +84,15 @@ def _score_table(systems: Sequence[_System], result: RetrievalResult, titles: Ma
     first = systems[0][1]
     digits = max((needed_digits(first, score) for _, score in systems[1:]), default=SCORE_DIGITS)
     columns = [column("System", main=True), column(describe_metric(METRICS[0]), "bar", digits=digits), column("95% interval", "interval")]
+    columns += [column("Difference", "change", digits=digits), column("Verdict", ours=True)]
     columns += [column(describe_metric(metric), "number", digits=SCORE_DIGITS) for metric in METRICS[1:]]
-    columns += [column("Sentences/s", "speed"), column("Difference", "change", digits=digits), column("Verdict", ours=True)]
+    columns += [column("Sentences/s", "speed")]
     rows: list[list[object]] = []
     for one, score in systems:
         interval = [score.interval[0], score.score, score.interval[1]] if score.interval else None
         change = [None, ""] if score is first else [round(score.score, digits) - round(first.score, digits), verdict(first, score)]
         others = [one.metric(metric) for metric in METRICS[1:]]
-        rows.append([score.title, score.score, interval, *others, speed_cell(score.rate, None), *change])
+        rows.append([score.title, score.score, interval, *change, *others, speed_cell(score.rate, None)])
     kind = _("known-item check") if result.known_item else _("retrieval")
     queries = ngettext("{n} query", "{n} queries", result.queries)
     documents = ngettext("{n} document", "{n} documents", result.documents)
