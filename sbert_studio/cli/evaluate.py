@@ -11,7 +11,7 @@ import typer
 from ..errors import StudioError
 from ..registry import registered_names
 from ..shards import SHARD_ROWS
-from ..workspace import existing_path
+from ..workspace import existing_path, require_writable_file
 from .options import Address, Engine, ShardRows, Threads, Workers, open_studio, parse_shard_options, reject_engine_options, with_overrides
 from .output import Answer, Json, print_message, progress, progress_by_phase
 
@@ -70,6 +70,9 @@ def evaluate(
     titles: Annotated[
         bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
     ] = True,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --retrieval: also write the result to FILE.xlsx, or its scores to FILE.csv.")
+    ] = None,
     recommend: Annotated[
         bool,
         typer.Option("--recommend", help="Compare all models at hand on --data or --retrieval, and recommend one to start from."),
@@ -98,9 +101,9 @@ def evaluate(
             raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
         ranked = "judged" if judged_only else "all"
         chosen = (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles)
-        return (_recommend if recommend else _evaluate_retrieval)(named, retrieval, chosen)
-    if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100:
-        names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages and --no-titles"
+        return _recommend(named, retrieval, chosen) if recommend else _evaluate_retrieval(named, retrieval, chosen, out)
+    if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100 or out:
+        names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages, --no-titles and --out"
         raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
     if not files and not suite:
         raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
@@ -127,12 +130,16 @@ def evaluate(
     return report_answer(scores)
 
 
-def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...]) -> Answer:
+def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...], out: Path | None) -> Answer:
     from ..services.retrieval import RetrievalOptions
+    from ..services.retrieval_files import write_retrieval
     from .evaluation_tables import format_retrieval
 
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
+    if out is not None:
+        require_writable_file(out)
+        print_message(f"written to {write_retrieval(found, out)}")
     return Answer(found.to_json(), format_retrieval(found))
 
 

@@ -114,7 +114,8 @@ def test_the_command_answers_as_the_contract_has_it(
     assert (code, answer["set"], answer["queries"], answer["documents"]) == (0, "judged.csv", 25, 50)
     assert set(METRICS) == set(answer["intervals"]) == set(METRICS) & set(answer)
     assert {"query", "document", "rank", "reasons"} <= set(answer["models"][0]["missed"][0])
-    assert run(["evaluate", static, "--retrieval", str(judged)]) == 0
+    assert run(["evaluate", static, "--retrieval", str(judged), "--out", str(tmp_path / "scores.csv")]) == 0
+    assert (tmp_path / "scores.csv").read_text(encoding="utf-8-sig").splitlines()[2].startswith("judged.csv,BM25,lexical,")
     words = capsys.readouterr().out
     assert all(word in words for word in ("nDCG@10", "Recall@100", "BM25", "missed document"))
     texts = list(dict.fromkeys(sentences(12)))

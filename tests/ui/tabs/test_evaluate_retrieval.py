@@ -15,6 +15,7 @@ from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.ranking import METRICS
 from sbert_studio.services.data_overview import describe_uses
+from sbert_studio.services.retrieval_files import write_retrieval
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.evaluate import handlers, retrieval
 from sbert_studio.ui.tabs.evaluate.handlers import EvaluationForm
@@ -93,17 +94,17 @@ def test_missed_documents_have_reasons_and_the_workbook_lists_everything(page: P
     assert len(found.differences["rows"]) == min(len(missed), 50) > 0
     assert all(row[0] in {query for query, _ in rows} and row[-1] for row in found.differences["rows"])
     assert found.differences["caption"].startswith(f"{len(missed)} relevant document")
-    book = load_workbook(retrieval.write_result(page, ".xlsx", None))
+    book = load_workbook(retrieval.write_result(page, None))
     assert book.sheetnames == ["Scores", "Comparisons", "Queries", "Missed", "Notes"]
     assert (book["Scores"].max_row, book["Queries"].max_row, book["Missed"].max_row) == (4, len(rows) + 1, len(missed) + 1)
-    scores = read_table(retrieval.write_result(page, ".csv", None))
+    scores = read_table(write_retrieval(found.retrieval, tmp_path / "scores.csv"))
     assert scores.column("system") == [static, "BM25", f"{static} + BM25"]
     assert [float(scores.column(metric)[0]) for metric in METRICS] == [found.retrieval.models[0].metric(metric) for metric in METRICS]
     path = tmp_path / "pairs.csv"
     write_pairs(path)
     evaluate(page, [static], path)
     with pytest.raises(StudioError, match="no longer stored"):
-        retrieval.write_result(page, ".csv", None)
+        retrieval.write_result(page, None)
 
 
 def test_the_task_and_its_options_are_chosen_and_restored(page: Page, tmp_path: Path, static: str) -> None:

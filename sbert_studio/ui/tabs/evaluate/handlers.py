@@ -19,7 +19,7 @@ from ....services.jobs import BeginPhase
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ....services.questions import OpenQuestionsError, apply_answer
 from ....services.retrieval import RetrievalOptions
-from ...components import form_key, form_provenance
+from ...components import NO_RERANKER, form_key, form_provenance
 from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store
@@ -33,6 +33,7 @@ from .view_model import (
     EvaluationView,
     FittingModels,
     FollowedData,
+    FormParts,
     PolledEvaluation,
     RestoredEvaluation,
     SourceGroups,
@@ -217,6 +218,11 @@ def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:
     return show_evaluation(page, owner)
 
 
+def choose_parts(page: Page, source: str, task: str, file: str | None) -> FormParts:
+    """Show the parts of the form that belong to a source and a task."""
+    return FormParts(choose_source(page, source), choose_task(page, task, file))
+
+
 def choose_source(page: Page, source: str) -> SourceView:
     return SourceView(_source_groups(source), props(choices=suite_choices(page), info=suite_help(page)))
 
@@ -259,8 +265,9 @@ def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
     )
 
 
-def update_model_choices(page: Page, owner: object) -> Update:
-    return props(choices=_model_choices(page, owner))
+def update_model_choices(page: Page, owner: object) -> tuple[Update, Update]:
+    """Return the choices of models, and of re-rankers."""
+    return props(choices=_model_choices(page, owner)), props(choices=[NO_RERANKER, *page.model_choices(owner, "pairs")])
 
 
 def follow_header_model(

@@ -19,7 +19,7 @@ from ....errors import StudioError
 from ....explore.vector_store import evict_files
 from ....i18n import _, ngettext
 from ....workspace import validate_key, write_json
-from ...components import cancel_button, download_button
+from ...components import cancel_button
 from ...handlers import progress_callback
 from ...panel import Panel
 from ...state import Header, OpenedCorpus, SelectedCorpus
@@ -33,7 +33,8 @@ SUBTAB = "relevance"
 MAX_QUESTIONS = 50
 _DEPTH = 10  # passages of each of the two rankings
 _MAX_BYTES = 64 << 20  # of all visitors
-_MAX_QUESTION, _MAX_SHOWN = 500, 600  # characters
+_MAX_QUESTION, _MAX_TEXT = 500, 4_000  # characters
+_MAX_SHOWN = 600  # characters of a passage that are shown; tables contain all
 _LOCK = threading.Lock()
 _TASK = "relevance"
 _INTRO = "Type about ten questions that people ask, and tick the passages that answer them. This is a test set of your own."
@@ -67,7 +68,7 @@ def search_questions(
             report(number, len(asked))
         texts = dict.fromkeys(_pool(page, selected, query, model, report if not number else None))
         known = ticked.get(query, set())
-        hits = [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_SHOWN), "ticked": row in known} for row in texts]
+        hits = [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in known} for row in texts]
         found.append({"query": query, "hits": hits})
     with _LOCK:
         _store(page, owner, selected, found)
@@ -151,7 +152,7 @@ def use_judgments(page: Page, header: Header) -> UsedJudgments:
 
 
 def _view(found: list[dict[str, Any]], questions: str | Unchanged = UNCHANGED) -> RelevanceView:
-    return RelevanceView({"questions": found}, describe(found), props(visible=True), questions)
+    return RelevanceView({"questions": found, "shown": _MAX_SHOWN}, describe(found), props(visible=True), questions)
 
 
 def _ticked(one: Mapping[str, Any]) -> set[int]:
@@ -193,15 +194,9 @@ def build_relevance(page: Page, subtabs: gr.Tabs) -> None:
             note = view("note", elem_id="relevance-note")
             with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
                 use = gr.Button("Evaluate on it", variant="primary", elem_id="relevance-use")
-                download_button(
-                    "Download table",
-                    lambda owner, corpus: write_judgments(page, owner, corpus),
-                    [page.owner, page.corpus],
-                    elem_id="relevance-csv",
-                )
     panel = Panel(page, questions=questions, judged=judged, note=note, files=files, subtabs=subtabs)
     panel.on(search.click, search_questions, task=_TASK, progress_on="judged")
     panel.on(judged.select, tick, output="note", each=True, quiet=True, queue=False)
-    panel.on(page.data.change, restore, quiet=True)
+    panel.on(page.corpus.change, restore, quiet=True)
     panel.on(use.click, use_judgments, progress_on="judged")
     page.on_load.append(lambda loaded: panel.on(loaded.then, restore, quiet=True))

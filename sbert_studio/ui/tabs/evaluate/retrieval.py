@@ -142,10 +142,10 @@ def _missed_table(result: RetrievalResult, titles: Mapping[str, str]) -> Value:
     return table(columns, rows, caption=caption, note=join("\n", [one for one in (reasons, more) if one]), empty=empty)
 
 
-def write_result(page: Page, suffix: str, owner: object) -> Path:
-    """Write the visitor's last evaluation of retrieval as .xlsx or .csv."""
+def write_result(page: Page, owner: object) -> Path:
+    """Write the visitor's last evaluation of retrieval as a workbook."""
     job = page.studio.evaluation_jobs.latest(page.visitor(owner))
     result = job.result if job is not None else None
     if not isinstance(result, EvaluationPanel) or result.retrieval is None:
         raise StudioError("this result is no longer stored here", "press Evaluate again")
-    return write_retrieval(result.retrieval, page.downloads.path(f"{result.retrieval.set} retrieval{suffix}"))
+    return write_retrieval(result.retrieval, page.downloads.path(f"{result.retrieval.set} retrieval.xlsx"))

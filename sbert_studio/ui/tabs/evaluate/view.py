@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....evaluation.tasks import all_tasks
 from ... import routing
-from ...components import NO_RERANKER, download_button, first_sight, refresh_model_choices, upload
+from ...components import NO_RERANKER, download_button, first_sight, upload
 from ...panel import Panel
 from ...views import view
 from . import handlers, relevance
@@ -81,8 +81,7 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
 
 def _draw_files(page: Page) -> gr.Row:
     with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
-        for title, suffix in (("Download XLSX", ".xlsx"), ("Download CSV", ".csv")):
-            download_button(title, partial(write_result, page, suffix), [page.owner], elem_id=f"evaluate-{suffix[1:]}")
+        download_button("Download workbook", partial(write_result, page), [page.owner], elem_id="evaluate-xlsx")
     return files
 
 
@@ -114,7 +113,6 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
                 elem_classes=["sb-data"],
             )
             passages = gr.Checkbox(False, label="Also search passages of long documents", elem_id="evaluate-passages")
-            refresh_model_choices(page, reranker, lambda owner: [NO_RERANKER, *page.model_choices(owner, "pairs")])
     with gr.Column(visible=False, elem_classes=["sb-tight"]) as suite_group:
         suites = handlers.suite_choices(page)
         first = suites[0][1] if suites else None
@@ -166,8 +164,7 @@ def _draw_leaderboard(page: Page) -> dict[str, gr.components.Component]:
 
 
 def _connect_evaluation(page: Page, panel: Panel) -> None:
-    panel.on(panel["source"].input, handlers.choose_source, quiet=True)
-    panel.on(panel["task"].input, handlers.choose_task, quiet=True)
+    panel.on([panel["source"].input, panel["task"].input], handlers.choose_parts, quiet=True)
     panel.on(panel["start"].click, handlers.start_form, progress_on="job")
     panel.on(panel["recommend"].click, start_recommendation, progress_on="job")
     panel.on(panel["again"].click, handlers.repeat_evaluation, progress_on="job")
@@ -191,11 +188,12 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
 
 
 def _connect_models(page: Page, panel: Panel) -> None:
-    panel.on(panel["models"].focus, handlers.update_model_choices, output="models", quiet=True)
+    both = ("models", "reranker")
+    panel.on([panel["models"].focus, panel["reranker"].focus], handlers.update_model_choices, output=both, quiet=True)
     panel.on([page.model.change, page.runs_version.change], handlers.follow_header_model, quiet=True)
     # Initially, the header contains the default model. A model stored in the browser arrives as a change; also following the header here
     # could happen last and remove it again.
-    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.update_model_choices, output="models", quiet=True))
+    page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.update_model_choices, output=both, quiet=True))
 
 
 def _connect_leaderboard(page: Page, board: Panel, ended: gr.components.Component) -> None:

@@ -149,6 +149,12 @@ class TaskView:
 
 
 @dataclass(frozen=True)
+class FormParts:
+    source: SourceView
+    used: TaskView
+
+
+@dataclass(frozen=True)
 class RestoredEvaluation:
     models: Update
     source: str
