@@ -164,19 +164,18 @@ def _prompt_controls() -> dict[str, gr.components.Component]:
 def _build_duplicates(page: Page) -> None:
     result_key, decisions = gr.State(None), gr.State(None)
     with gr.Column(elem_classes=["sb-panel"]):
-        with gr.Row():
+        with gr.Row(elem_classes=["sb-query"]):
             keep = gr.Radio(_KEEP, value="first", label="Keep in each group", elem_id="alike-keep", min_width=240)
             category = gr.Dropdown(
                 [duplicates.NO_CATEGORY],
                 value="",
-                label="Category",
-                info="Groups of texts with different categories are marked.",
+                label="Mark groups that differ in",
                 visible=False,
                 elem_id="alike-column",
                 elem_classes=["sb-data"],
                 min_width=200,
             )
-        button = gr.Button("Find near-duplicates", variant="primary", elem_id=duplicates.BUTTON)
+            button = gr.Button("Find near-duplicates", variant="primary", elem_id=duplicates.BUTTON, scale=0, min_width=200)
         cancel_button("alike")
     # Above the groups, because there may be hundreds.
     with gr.Row(elem_classes=["sb-downloads"], visible=False) as downloads:

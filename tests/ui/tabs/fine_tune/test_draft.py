@@ -18,7 +18,7 @@ from sbert_studio.services import TrainRequest
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.run_view import FollowedRun, read_run, use_model, write_run_zip
-from sbert_studio.ui.state import OtherTexts, new_visitor_id
+from sbert_studio.ui.state import OtherTexts, make_training_table, new_visitor_id
 from sbert_studio.ui.tabs.fine_tune import draft as drafts
 from sbert_studio.ui.tabs.fine_tune import handlers, run_panel, view_model
 from sbert_studio.ui.tabs.fine_tune.draft import restore_draft, save_draft
@@ -53,10 +53,23 @@ def test_reading_and_checking_move_the_bar(page: Page, pairs: Path) -> None:
     opened = shown.file
     assert list(dict.fromkeys(bar)) == ["Reading"] and opened.view.preview["rows"], "the first rows are shown before they are checked"
     assert opened.view.findings is not None and opened.view.findings["verdict"].startswith("Checking")
+    assert opened.view.findings["checking"], "no verdict on problems stands beside it"
     checked = handlers.check_draft(page, opened.view.draft, corpus, bar)
     assert checked is not None and checked.findings is not None and "rows ·" in checked.findings["verdict"]
+    assert "checking" not in checked.findings
     assert list(dict.fromkeys(bar)) == ["Reading", "Checking"]
     assert handlers.check_draft(page, opened.view.draft, corpus) is None, "once is enough"
+
+
+def test_rows_of_another_tab_are_told_from_the_selected_data(page: Page, pairs: Path) -> None:
+    corpus = page.corpora.put(page.corpora.read(pairs))
+    labelled = make_training_table(page, "labelled.csv", {"text": ["one", "two"], "label": ["a", "b"]})
+    handed = handlers.open_training_table(page, labelled, None, "")
+    assert handed is not None and "labelled.csv" in handed.view.preview["caption"]
+    assert "come from another tab" in handed.view.preview["note"] and handed.view.preview["offer"]
+    back = handlers.use_selected_data(page, None, corpus, None, "")
+    assert back is not None and "pairs.csv" in back.file.view.preview["caption"]
+    assert "offer" not in back.file.view.preview and not back.file.view.preview["note"]
 
 
 def test_a_second_check_encodes_no_text_again(page: Page, pairs: Path) -> None:
