@@ -32,7 +32,7 @@ _PENALTIES = 10.0 ** np.arange(-2, 4)  # in mean squared singular values
 _COSINE = 30.0  # weight of the cosine among the standardized features: nearly unpenalized
 _NEIGHBORS = 0.1  # share of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
-_OUTLIER = 3.5  # doubt of a suspicious score, in typical differences
+_OUTLIER = 2.5  # doubt of a suspicious score, in typical differences
 _TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
 
 

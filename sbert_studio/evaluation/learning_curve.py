@@ -24,9 +24,11 @@ SHARES = (0.25, 0.5)
 """Shares of the training rows that smaller models are trained on, besides all of them."""
 MIN_ROWS = 80
 """Training rows below which a quarter of them is too few to train on."""
-_EXPONENTS = np.linspace(0.1, 1.5, 29)
+_EXPONENTS = np.linspace(-0.31, 1.5, 28)  # below 0, the score grows without a limit: a model may only begin to learn
 _SAMPLES = 8_000
-_NOISE = 1.0  # variance of a score over draws of the training rows, in variances of its difference between two sizes by the held-out rows
+# Variance of a score over draws of the training rows, in its variances over draws of the held-out rows: 0.05 to 0.11 for ridge regression
+# on STSb and BANKING77.
+_NOISE = 0.15
 _LEAST_VARIANCE = 1e-8
 _SEED = 12
 
@@ -43,15 +45,8 @@ class LearningCurve(JsonResult):
 
 
 def nested_parts(examples: Examples, shares: Sequence[float] = SHARES, seed: int = _SEED) -> list[Examples]:
-    """Return random parts of the examples; smaller parts are within larger ones, and every class keeps its share."""
+    """Return random parts of the examples, smaller ones within larger ones; rare classes may be missing, as in a smaller file."""
     order = np.random.default_rng(seed).permutation(len(examples))
-    if examples.targets is not None and examples.labels:
-        classes = examples.targets.astype(np.int64)[order]
-        place = np.zeros(len(order))
-        for label in np.unique(classes):
-            own = np.flatnonzero(classes == label)
-            place[own] = (np.arange(len(own)) + np.random.default_rng(seed + int(label)).random()) / len(own)
-        order = order[np.argsort(place, kind="stable")]
     return [examples.take(np.sort(order[: max(1, round(share * len(order)))])) for share in shares]
 
 
@@ -87,8 +82,7 @@ def extrapolate(
 def _covariance(drawn: np.ndarray) -> np.ndarray:
     """Return the covariance of the scores: of the held-out rows by the bootstrap, and of the drawn training rows."""
     found = np.atleast_2d(np.cov(drawn))
-    paired = np.diff(drawn, axis=0).var(axis=1).mean()
-    return np.asarray(found + np.eye(len(drawn)) * (_NOISE * paired + _LEAST_VARIANCE))
+    return np.asarray(found + np.diag(_NOISE * np.diag(found) + _LEAST_VARIANCE))
 
 
 def _sample_gains(rows: np.ndarray, scores: np.ndarray, covariance: np.ndarray, total: int, more: int) -> np.ndarray:

@@ -78,11 +78,12 @@ class Distillation(JsonResult):
                 **values,
             )
         )
+        times = self.student_rate / max(self.teacher_rate, 1e-9)
         speed = _(
             "{student} texts per second instead of {teacher} ({times} times as fast)",
             student=f"{self.student_rate:,.0f}",
             teacher=f"{self.teacher_rate:,.0f}",
-            times=f"{self.student_rate / max(self.teacher_rate, 1e-9):,.1f}",
+            times=f"{times:,.1f}" if times >= 1 else f"{times:.2g}",
         )
         return join("; ", (agreement, speed))
 
