@@ -21,7 +21,7 @@ from sbert_studio.evaluation.bootstrap import resample_clusters
 from sbert_studio.evaluation.encoding import similarities
 from sbert_studio.evaluation.tasks import SCORED_KINDS, DataShape, all_tasks, find_task, get_task, main_score, retrieval, sts
 from sbert_studio.evaluation.tasks import geometry as space
-from sbert_studio.evaluation.tasks.pairs import evaluate_triplets, threshold_scores
+from sbert_studio.evaluation.tasks.pairs import evaluate_pairs, evaluate_triplets, threshold_scores
 from sbert_studio.evaluation.tasks.sts import evaluate_by_group
 
 SHAPES = [
@@ -63,6 +63,14 @@ def test_scores_equal_sklearn_over_every_threshold(data: list[tuple[int, int]]) 
         assert found["average_precision"] == pytest.approx(average_precision_score(labels, scores))
     else:
         assert found["average_precision"] == 0
+
+
+def test_pairs_that_are_alike_exactly_when_labelled_so_score_one() -> None:
+    left = np.eye(4, dtype=np.float32)
+    report = evaluate_pairs(left, left[[0, 1, 3, 2]], np.array([1, 1, 0, 0]))
+    for name in ("cosine", "dot", "euclidean", "manhattan"):
+        assert report.scores[name]["average_precision"] == report.scores[name]["accuracy"] == report.scores[name]["f1"] == 1
+    assert 0 < report.scores["cosine"]["threshold"] < 1
 
 
 def test_accuracy_of_triplets_equals_a_loop_and_vectors_that_coincide_win_none() -> None:
