@@ -18,6 +18,7 @@ from sbert_studio.services.data_overview import describe_uses
 from sbert_studio.services.retrieval_files import write_retrieval
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.evaluate import handlers, retrieval
+from sbert_studio.ui.tabs.evaluate.first_scores import first_scores
 from sbert_studio.ui.tabs.evaluate.handlers import EvaluationForm
 from sbert_studio.ui.tabs.evaluate.recommendation import RECOMMEND, start_recommendation
 from sbert_studio.ui.tabs.evaluate.retrieval import RETRIEVAL
@@ -105,6 +106,13 @@ def test_missed_documents_have_reasons_and_the_workbook_lists_everything(page: P
     evaluate(page, [static], path)
     with pytest.raises(StudioError, match="no longer stored"):
         retrieval.write_result(page, None)
+
+
+def test_few_queries_have_no_intervals_and_retrieval_is_not_computed_unasked(page: Page, tmp_path: Path, static: str) -> None:
+    path = write_judged(tmp_path / "judged.csv", pairs()[:2])
+    found = evaluate(page, [static], path)
+    assert found.details is None and found.scores["rows"][0][2] is None
+    assert first_scores(page, page.corpora.get(page.corpora.open_file(None, path)), "en") is None
 
 
 def test_the_task_and_its_options_are_chosen_and_restored(page: Page, tmp_path: Path, static: str) -> None:

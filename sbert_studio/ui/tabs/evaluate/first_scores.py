@@ -66,7 +66,9 @@ def _suitable(page: Page, selected: SelectedCorpus, language: str) -> tuple[Path
     if is_small:
         with suppress(StudioError):
             table = page.corpora.table(selected.path, selected.corpus.name)
-            if retrieval_kind(table) is None and describe_uses(table, (selected.column,))[-1].is_possible:
+            if retrieval_kind(table) is not None:
+                return None  # retrieval takes longer, and needs documents of its own
+            if describe_uses(table, (selected.column,))[-1].is_possible:
                 return selected.path, selected.corpus.name
     sample = default_sample(language, *SCORED_KINDS)
     return None if sample is None else (sample.path, sample.title)

@@ -112,12 +112,15 @@ def _notes(result: RetrievalResult, titles: Mapping[str, str]) -> Iterator[str]:
         yield _("And {shown} more notes.", shown=len(shown) - _MAX_NOTES)
 
 
-def _interval_table(systems: Sequence[_System]) -> Value:
+def _interval_table(systems: Sequence[_System]) -> Value | None:
+    """Return the table of the intervals of all metrics; ``None`` if there are too few queries for intervals."""
+    if not any(one.intervals[METRICS[0]] for one, _score in systems):
+        return None
     columns = [column("System"), *(column(describe_metric(metric), "interval") for metric in METRICS)]
     rows: list[list[object]] = []
     for one, score in systems:
         ends = [(one.intervals[metric], one.metric(metric)) for metric in METRICS]
-        rows.append([score.title, *([known[0], value, known[1]] if known else [value, value, value] for known, value in ends)])
+        rows.append([score.title, *([known[0], value, known[1]] if known else None for known, value in ends)])
     return table(columns, rows, caption="95% intervals of all metrics", theirs=[score.title for _one, score in systems])
 
 

@@ -66,7 +66,7 @@ class EvaluationPanel:
 
     conclusion: Value
     scores: Value
-    details: Value
+    details: Value | None
     chart: Value | None = None
     differences: Value | None = None
     offers: Value | None = None  # models to download
