@@ -146,19 +146,19 @@ def format_retrieval(result: RetrievalResult) -> list[str | list[str]]:
     return [*lines, *(["", *dict.fromkeys(notes)] if notes else [])]
 
 
-def format_recommendation(found: Recommendation) -> list[str | list[str]]:
+def format_recommendation(recommendation: Recommendation) -> list[str | list[str]]:
     """Format a recommendation: its reasons, the models at hand, and those that would have to be downloaded."""
-    lines: list[str | list[str]] = [found.why, ""]
-    lines.append(["", describe_metric(found.metric), "95% interval", "s per 1,000 texts", ""])
-    for one in found.models:
+    lines: list[str | list[str]] = [recommendation.why, ""]
+    lines.append(["", describe_metric(recommendation.metric), "95% interval", "s per 1,000 texts", ""])
+    for one in recommendation.models:
         interval = "" if one.interval is None else f"[{format_score(one.interval[0])}, {format_score(one.interval[1])}]"
         note = "trained on rows of the data" if one.inflated else ""
         lines.append([one_line(one.name, _LABEL), format_score(one.score), interval, f"{one.seconds:.2g}", note])
-    if found.not_downloaded:
+    if recommendation.not_downloaded:
         lines += ["", "not on this machine, and not compared (name them to download them):"]
         lines += [
             [one.name, f"{one.megabytes:,} MB", f"{one.parameters} M parameters", ", ".join(one.languages), one.license]
-            for one in found.not_downloaded
+            for one in recommendation.not_downloaded
         ]
     return lines
 

@@ -84,11 +84,17 @@ def choose_count(tree: TopicTree, points: np.ndarray, vectors: np.ndarray) -> in
     directions = unit(np.asarray(vectors[rows], np.float32))
     spaces = (_euclidean(points[rows]), np.maximum(0, 1 - directions @ directions.T))
     scores, largest = np.empty((len(numbers), 2)), np.empty(len(numbers))
+    # All cuts are joins of the finest one, so that the distances are read once for all of them.
+    finest = tree.cut(numbers[-1])[rows]
+    sums = [space @ _members(finest, numbers[-1]) for space in spaces]
     for place, count in enumerate(numbers):
         checkpoint()
         ids = tree.cut(count)
         largest[place] = np.bincount(ids).max() / len(ids)
-        scores[place] = [silhouette(space, ids[rows]) for space in spaces]
+        joined = np.zeros(numbers[-1], np.int64)
+        joined[finest] = ids[rows]
+        join = _members(joined, count)
+        scores[place] = [mean_silhouette(found @ join, ids[rows]) for found in sums]
     total = (scores / np.maximum(np.abs(scores).max(axis=0), 1e-9)).sum(axis=1)
     is_allowed = (largest <= MAX_SHARE) & (np.array(numbers) >= MIN_MANY) if len(points) >= MANY_ROWS else np.ones(len(numbers), bool)
     return numbers[int(np.where(is_allowed | ~is_allowed.any(), total, -np.inf).argmax())]
@@ -107,20 +113,27 @@ def silhouette(distances: np.ndarray, ids: np.ndarray) -> float:
         distances: (n, n) with zeros on the diagonal.
         ids: (n,) clusters; ids without a point are allowed. With fewer than two clusters the result is 0.
     """
-    _, ids = np.unique(ids, return_inverse=True)
-    rows, count = np.arange(len(ids)), int(ids.max(initial=-1)) + 1
-    if count < 2:
+    return mean_silhouette(distances @ _members(ids, int(ids.max(initial=-1)) + 1), ids)
+
+
+def mean_silhouette(sums: np.ndarray, ids: np.ndarray) -> float:
+    """Return the mean silhouette coefficient of n points from (n, k) ``sums`` of their distances to the members of each cluster."""
+    rows, sizes = np.arange(len(ids)), np.bincount(ids, minlength=sums.shape[1])
+    if (sizes > 0).sum() < 2:
         return 0.0
-    members = np.zeros((len(ids), count), distances.dtype)
-    members[rows, ids] = 1
-    sizes = members.sum(axis=0)
-    sums = distances @ members
     within = sums[rows, ids] / np.maximum(sizes[ids] - 1, 1)
-    means = sums / sizes
+    means = np.where(sizes > 0, sums / np.maximum(sizes, 1), np.inf)
     means[rows, ids] = np.inf
     between = means.min(axis=1)
     values = (between - within) / np.maximum(np.maximum(between, within), 1e-9)
     return float(np.where(sizes[ids] > 1, values, 0).mean())
+
+
+def _members(ids: np.ndarray, count: int) -> np.ndarray:
+    """Return (n, count) float32: 1 where a point belongs to a cluster."""
+    members = np.zeros((len(ids), count), np.float32)
+    members[np.arange(len(ids)), ids] = 1
+    return members
 
 
 def group_topics(centroids: np.ndarray) -> np.ndarray:

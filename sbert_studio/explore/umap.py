@@ -382,6 +382,7 @@ class LayoutSettings:
         n_neighbors: neighbors of each point including itself, at most n - 1.
         metric: ``cosine`` or ``euclidean``.
         seed: negative for a random layout; otherwise reproducible.
+        epochs: 0 for 300, or 200 beyond 10,000 rows.
     """
 
     dimensions: int
@@ -389,6 +390,7 @@ class LayoutSettings:
     min_dist: float
     metric: str = "cosine"
     seed: int = -1
+    epochs: int = 0
 
 
 def umap_layout(
@@ -418,7 +420,8 @@ def umap_layout(
     plain = found.points[:, :dimensions]
     if np.ptp(found.points, axis=0).max() < 1e-6:
         return np.zeros((rows, dimensions), np.float32)
-    epochs, resumed = EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS, start is not None and bool(np.ptp(start))
+    epochs = settings.epochs or (EPOCHS if rows <= LARGE_ROWS else LARGE_EPOCHS)
+    resumed = start is not None and bool(np.ptp(start))
     made = optimize_layout(
         np.asarray(start) if resumed else _initial_layout(plain, max(seed, 0)),
         fuzzy_union(found.rows[:, :count], found.distances[:, :count], cache),

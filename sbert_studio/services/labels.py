@@ -167,12 +167,12 @@ class LabelService(Service):
         return RunFiles(self.workspace.run(run_id))
 
 
-def _label_check(found: Mapping[str, Any], roles: Roles, by: str) -> LabelCheck:
+def _label_check(errors: Mapping[str, Any], roles: Roles, by: str) -> LabelCheck:
     listed = [
         SuspiciousLabel(one["line"], one["texts"], format_label(one["gold"], roles), format_label(one["said"], roles), one["by"])
-        for one in found["doubtful"][:MAX_LISTED]
+        for one in errors["doubtful"][:MAX_LISTED]
     ]
-    return LabelCheck(found["kind"], found["rows"], min(found["suspicious"], len(listed)), by, list(roles.labels), listed)
+    return LabelCheck(errors["kind"], errors["rows"], min(errors["suspicious"], len(listed)), by, list(roles.labels), listed)
 
 
 def _read(path: Path) -> LabelCheck | None:

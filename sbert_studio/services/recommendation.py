@@ -165,16 +165,16 @@ class RecommendationService(Service):
         metric = MAIN if isinstance(found, RetrievalResult) else main_score(found.models[0].reports[0])[0]
         return Recommendation(choose_model(rated).name, explain_choice(rated, metric), metric, rated, self.models_to_download(texts), found)
 
-    def _rate(self, found: EvaluationResult | RetrievalResult, texts: Sequence[str]) -> Iterator[RatedModel]:
-        if isinstance(found, RetrievalResult):
-            for model in found.models:
+    def _rate(self, result: EvaluationResult | RetrievalResult, texts: Sequence[str]) -> Iterator[RatedModel]:
+        if isinstance(result, RetrievalResult):
+            for model in result.models:
                 score = model.metric(MAIN)
                 drawn = None if model.scores is None or not len(model.scores.resampled) else model.scores.resampled[:, 0]
                 ends = model.intervals[MAIN]
                 interval = (ends[0], ends[1]) if ends else None
                 yield self._rated(RatedModel(model.name, score, interval, 0.0, _is_inflated(model.notes), score, drawn), texts)
             return
-        for one in found.models:
+        for one in result.models:
             report = one.reports[0]
             sign = -1 if get_task(report.task).lower_is_better else 1
             low, high = report.scores.get("interval") or (None, None)

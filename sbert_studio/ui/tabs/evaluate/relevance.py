@@ -118,10 +118,10 @@ def restore(page: Page, owner: object, corpus: str | None) -> RelevanceView:
     return _view(found, "\n".join(one["query"] for one in found)) if found else RelevanceView(_EMPTY, None, props(visible=False))
 
 
-def describe(found: list[dict[str, Any]]) -> Value:
+def describe(judgments: list[dict[str, Any]]) -> Value:
     """Return the note on the number of questions with a ticked passage."""
-    ready = sum(bool(_ticked(one)) for one in found)
-    questions = ngettext("{n} question", "{n} questions", len(found))
+    ready = sum(bool(_ticked(one)) for one in judgments)
+    questions = ngettext("{n} question", "{n} questions", len(judgments))
     return {"text": _("{ready} of {questions} have a ticked passage. The others are left out.", ready=ready, questions=questions)}
 
 
@@ -151,8 +151,8 @@ def use_judgments(page: Page, header: Header) -> UsedJudgments:
     return UsedJudgments(page.fit_corpus(key, header), gr.Tabs(selected="scores"))
 
 
-def _view(found: list[dict[str, Any]], questions: str | Unchanged = UNCHANGED) -> RelevanceView:
-    return RelevanceView({"questions": found, "shown": _MAX_SHOWN}, describe(found), props(visible=True), questions)
+def _view(judgments: list[dict[str, Any]], questions: str | Unchanged = UNCHANGED) -> RelevanceView:
+    return RelevanceView({"questions": judgments, "shown": _MAX_SHOWN}, describe(judgments), props(visible=True), questions)
 
 
 def _ticked(one: Mapping[str, Any]) -> set[int]:
@@ -163,10 +163,10 @@ def _path(page: Page, owner: object) -> Path:
     return page.studio.workspace.cache("relevance") / f"{validate_key(page.visitor(owner))}.json"
 
 
-def _store(page: Page, owner: object, selected: SelectedCorpus, found: list[dict[str, Any]]) -> None:
+def _store(page: Page, owner: object, selected: SelectedCorpus, judgments: list[dict[str, Any]]) -> None:
     path = _path(page, owner)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {"corpus": selected.corpus.digest, "questions": found})
+    write_json(path, {"corpus": selected.corpus.digest, "questions": judgments})
     evict_files(path.parent, _MAX_BYTES, path, "*.json")
 
 

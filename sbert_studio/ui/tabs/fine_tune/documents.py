@@ -305,10 +305,10 @@ def _load(page: Page, selected: SelectedCorpus, begin: BeginPhase) -> Documents:
     return page.studio.documents.load(selected.path, name=selected.corpus.name, column=column, progress=begin("reading", "files"))
 
 
-def _require_pairs(made: MadeData) -> StoredFile:
-    if made.pairs is None:
+def _require_pairs(results: MadeData) -> StoredFile:
+    if results.pairs is None:
         raise StudioError("there are no pairs yet", "press Make pairs first")
-    return made.pairs
+    return results.pairs
 
 
 def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path], None], layout: Mapping[str, Any]) -> str:
@@ -325,14 +325,14 @@ def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path
     return stored.id
 
 
-def _describe_pairs(found: MadePairs, held_out: int) -> str:
-    dropped = sum(number for reasons in found.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
+def _describe_pairs(pairs: MadePairs, held_out: int) -> str:
+    dropped = sum(number for reasons in pairs.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
     parts = [
         ngettext(
             "{n} pair from {passages} passages; {dropped} candidates were dropped.",
             "{n} pairs from {passages} passages; {dropped} candidates were dropped.",
-            len(found.all_pairs),
-            passages=f"{found.passages:,}",
+            len(pairs.all_pairs),
+            passages=f"{pairs.passages:,}",
             dropped=f"{dropped:,}",
         )
     ]
@@ -340,52 +340,52 @@ def _describe_pairs(found: MadePairs, held_out: int) -> str:
     return join(" ", parts)
 
 
-def _pairs_table(found: MadePairs) -> Value:
+def _pairs_table(pairs: MadePairs) -> Value:
     """Return ten pairs of each origin, and the number of pairs that were kept and dropped."""
     counts = []
-    for origin in dict.fromkeys((*found.kept, *found.dropped)):
-        reasons = [_("{reason} {number}", reason=reason, number=f"{number:,}") for reason, number in found.dropped.get(origin, {}).items()]
-        values = {"origin": ORIGINS[origin], "kept": f"{found.kept.get(origin, 0):,}"}
+    for origin in dict.fromkeys((*pairs.kept, *pairs.dropped)):
+        reasons = [_("{reason} {number}", reason=reason, number=f"{number:,}") for reason, number in pairs.dropped.get(origin, {}).items()]
+        values = {"origin": ORIGINS[origin], "kept": f"{pairs.kept.get(origin, 0):,}"}
         counts.append(
             _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=join(", ", reasons))
             if reasons
             else _("{origin}: {kept} kept.", **values)
         )
-    rows = [[ORIGINS[pair.origin], shorten(pair.query), shorten(pair.document)] for pair in found.examples]
+    rows = [[ORIGINS[pair.origin], shorten(pair.query), shorten(pair.document)] for pair in pairs.examples]
     columns = [column("Source", ours=True), column("Query"), column("Passage", main=True)]
-    return table(columns, rows, caption="Ten pairs of each source", note=join(" ", [*counts, *found.notes]))
+    return table(columns, rows, caption="Ten pairs of each source", note=join(" ", [*counts, *pairs.notes]))
 
 
-def _describe_negatives(found: MinedNegatives) -> str:
+def _describe_negatives(mined: MinedNegatives) -> str:
     parts = [
         ngettext(
             "{n} hard negative among {corpus} texts.",
             "{n} hard negatives among {corpus} texts.",
-            found.negatives,
-            corpus=f"{found.corpus:,}",
+            mined.negatives,
+            corpus=f"{mined.corpus:,}",
         )
     ]
-    if found.without:
-        parts.append(ngettext("{n} pair has none and is left out.", "{n} pairs have none and are left out.", found.without))
-    if found.suspected_false:
+    if mined.without:
+        parts.append(ngettext("{n} pair has none and is left out.", "{n} pairs have none and are left out.", mined.without))
+    if mined.suspected_false:
         parts.append(
             ngettext(
                 "{n} similar text may be relevant and is not used.",
                 "{n} similar texts may be relevant and are not used.",
-                found.suspected_false,
+                mined.suspected_false,
             )
         )
     return join(" ", parts)
 
 
-def _negatives_table(found: MinedNegatives) -> Value:
+def _negatives_table(mined: MinedNegatives) -> Value:
     rows: list[list[object]] = []
-    for row in found.examples:
+    for row in mined.examples:
         rows.append([shorten(row.query), _("Positive"), shorten(row.positive), row.positive_score])
         for text, score in zip(row.negatives, row.negative_scores, strict=True):
             rows.append([shorten(row.query), _("Negative"), shorten(text), score])
     columns = [column("Query"), column("Kind", ours=True), column("Passage", main=True), column("Score", "number")]
-    return table(columns, rows, caption="Ten pairs with their hard negatives", note=join(" ", found.notes))
+    return table(columns, rows, caption="Ten pairs with their hard negatives", note=join(" ", mined.notes))
 
 
 def _describe_comparison(found: RetrievalResult, held_out: int) -> str:
@@ -413,8 +413,8 @@ def _describe_comparison(found: RetrievalResult, held_out: int) -> str:
     return join(" ", [first, second])
 
 
-def _comparison_table(found: RetrievalResult, run: Run) -> Value:
-    systems = sorted((*found.models, *found.baselines), key=lambda one: -one.metric(METRICS[0]))
+def _comparison_table(result: RetrievalResult, run: Run) -> Value:
+    systems = sorted((*result.models, *result.baselines), key=lambda one: -one.metric(METRICS[0]))
     rows = [
         [one.name.replace(run.id, run.name), _interval(one.intervals.get(METRICS[0]), one.metric(METRICS[0]))]
         + [one.metric(name) for name in METRICS[1:4]]
@@ -423,7 +423,7 @@ def _comparison_table(found: RetrievalResult, run: Run) -> Value:
     labels = ["nDCG@10", "Recall@10", "Recall@100", "MRR@10"]
     columns = [column("Search", main=True), column(labels[0], "interval"), *(column(name, "number") for name in labels[1:])]
     return table(
-        columns, rows, caption="Search before and after, beside BM25", note=join(" ", [found.known_item, *map(to_sentence, found.notes)])
+        columns, rows, caption="Search before and after, beside BM25", note=join(" ", [result.known_item, *map(to_sentence, result.notes)])
     )
 
 

@@ -190,23 +190,23 @@ def _state(job: JobView | None) -> Value | None:
     return None if job is None else {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")}
 
 
-def steps_view(page: Page, selected: SelectedCorpus, made: MadeData, job: JobView | None) -> Value:
+def steps_view(page: Page, selected: SelectedCorpus, results: MadeData, job: JobView | None) -> Value:
     """Return the value of the ``steps`` view: for each step its title, status, one sentence and actions."""
     count, topic = documents.count_documents(selected), PAIRS if _topic(job) == ESTIMATE else _topic(job)
     running = topic if job is not None and job.active else ""
     title = (
         ngettext("You have {n} document and no pairs", "You have {n} documents and no pairs", count)
-        if made.pairs is None
+        if results.pairs is None
         else ngettext("{n} document", "{n} documents", count)
     )
     passages = len(selected.corpus) if selected.corpus.places else 0
     steps = [
         _step(PASSAGES, "Passages", "done", _passages_text(passages), [("Show", "show")] if passages else []),
-        _pairs_step(made, job),
-        _negatives_step(made),
-        _train_step(made.run, has_pairs=made.pairs is not None),
-        _comparison_step(made),
-        _step(USE, "Use", "", "The model finds passages in Search.", [("Use in Search", "use")] if _has_model(made.run) else []),
+        _pairs_step(results, job),
+        _negatives_step(results),
+        _train_step(results.run, has_pairs=results.pairs is not None),
+        _comparison_step(results),
+        _step(USE, "Use", "", "The model finds passages in Search.", [("Use in Search", "use")] if _has_model(results.run) else []),
     ]
     for step in steps:
         own = job if step["name"] == topic else None
@@ -256,8 +256,8 @@ def _passages_table(selected: SelectedCorpus) -> Value:
     return table(columns, rows, caption="Ten passages")
 
 
-def _pairs_step(made: MadeData, job: JobView | None) -> Value:
-    text = made.about(PAIRS).get("text")
+def _pairs_step(results: MadeData, job: JobView | None) -> Value:
+    text = results.about(PAIRS).get("text")
     if _topic(job) == ESTIMATE and job is not None and isinstance(job.result, StepResult):
         sentence = join(" ", [job.result.text, "Press the button again to write them."])
         return _step(PAIRS, "Pairs", "done" if text else "", sentence, [("Write queries", "start")])
@@ -266,11 +266,11 @@ def _pairs_step(made: MadeData, job: JobView | None) -> Value:
     return _step(PAIRS, "Pairs", "done", text, [("Show", "show"), ("Train on these", "load"), ("Make again", "start")])
 
 
-def _negatives_step(made: MadeData) -> Value:
-    about = made.about(NEGATIVES) if made.negatives is not None else {}
+def _negatives_step(results: MadeData) -> Value:
+    about = results.about(NEGATIVES) if results.negatives is not None else {}
     if not about:
         text = "Optional: similar passages that do not answer the query."
-        return _step(NEGATIVES, "Hard negatives", "", text, [("Mine hard negatives", "start")] if made.pairs is not None else [])
+        return _step(NEGATIVES, "Hard negatives", "", text, [("Mine hard negatives", "start")] if results.pairs is not None else [])
     count = len(about.get("doubtful") or ())
     doubtful = [(ngettext("Check {n} doubtful text", "Check {n} doubtful texts", count), "ask")] if count else []
     actions = [("Show", "show"), *doubtful, ("Train on these", "load"), ("Mine again", "start")]
@@ -300,8 +300,8 @@ def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
     return _step(TRAIN, "Train", "done", text)
 
 
-def _comparison_step(made: MadeData) -> Value:
-    about, can_start = made.about(COMPARISON), _has_model(made.run)
+def _comparison_step(results: MadeData) -> Value:
+    about, can_start = results.about(COMPARISON), _has_model(results.run)
     if not about:
         text = "Search with the old and the new model, and count what is found."
         return _step(COMPARISON, "Evaluate", "", text, [("Compare the search before and after", "start")] if can_start else [])
@@ -312,8 +312,8 @@ def _topic(job: JobView | None) -> str:
     return job.about.step if job is not None and isinstance(job.about, JobTopic) else ""
 
 
-def _doubtful_table(made: MadeData) -> Value | None:
-    doubtful = made.about(NEGATIVES).get("doubtful") or []
+def _doubtful_table(results: MadeData) -> Value | None:
+    doubtful = results.about(NEGATIVES).get("doubtful") or []
     rows = [[shorten(query), shorten(text), score] for query, text, score in doubtful]
     columns = [column("Query"), column("Passage", main=True), column("Score", "number")]
     caption = "Do these passages answer the query?"
