@@ -141,8 +141,8 @@
   }
 
   // Stop was pressed: said at once, for the answer may wait for a step of the training.
-  function stopping(id) {
-    const button = document.getElementById(id);
+  function markStopping(event) {
+    const button = event.target.closest?.("button.sb-stop");
     if (!button) return;
     button.classList.add("sb-stopping");
     setTimeout(() => button.classList.remove("sb-stopping"), 60000);
@@ -192,9 +192,10 @@
     if (wanted) setTimeout(() => document.getElementById(wanted)?.click(), 60);
   }
 
-  window.SB = { t, sentences, pressWanted, wasOpen, setOpen, theirs, busy, idle, halt, isStopped, stopping, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
+  window.SB = { t, sentences, pressWanted, wasOpen, setOpen, theirs, busy, idle, halt, isStopped, reveal, duration, views, el, svg, mount, select, token, isDark, onTheme, setTheme, plotly, plain, number, grouped };
 
   function start() {
+    document.addEventListener("click", markStopping);
     rememberSections();
     watchTheme();
     const saved = savedTheme();

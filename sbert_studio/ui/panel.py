@@ -289,10 +289,12 @@ def _output_names(panel: Panel, kind: type | None) -> list[str]:
         return []
     found: list[str] = []
     for item in fields(kind):
+        nested = _annotated_class(kind, item.type)
+        if item.name in panel and is_dataclass(nested) and not isinstance(panel[item.name], _STATES):
+            raise LookupError(f"{kind.__name__}.{item.name}: a component has the name of this part; rename the part")
         if item.name in panel:
             found.append(item.name)
             continue
-        nested = _annotated_class(kind, item.type)
         if not is_dataclass(nested):
             raise LookupError(f"{kind.__name__}: no component is called {item.name!r}")
         found += _output_names(panel, nested)

@@ -188,6 +188,14 @@ def fail(first: str) -> View:
 def misspelt(frist: str) -> None: ...
 
 
+@dataclass(frozen=True)
+class Clashing:
+    first: View
+
+
+def clashing(first: str) -> Clashing: ...
+
+
 def connected(page: Page, handler: Any, **options: Any) -> Any:
     """A function that sends an event with the values of its inputs and returns those of its outputs."""
     with gr.Blocks() as blocks:
@@ -235,6 +243,8 @@ def test_errors_are_shown_logged_or_raised_at_once(page: Page, monkeypatch: pyte
     assert "returns a value for no component" in caplog.text
     with pytest.raises(LookupError, match="misspelt: no component is called 'frist'"):
         connected(page, misspelt)
+    with pytest.raises(LookupError, match=r"Clashing\.first: a component has the name of this part"):
+        connected(page, clashing)
 
 
 def tab_of(blocks: Any, event: Any) -> str:

@@ -58,7 +58,7 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
         with gr.Column(min_width=320, scale=2):
             drawn |= {
                 "job": view("job", elem_id="evaluate-job"),
-                "stop": gr.Button("Stop", variant="stop", visible=False, elem_id="evaluate-stop"),
+                "stop": gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="evaluate-stop"),
                 "questions": view("questions", elem_id="evaluate-questions"),
                 "conclusion": view("said", elem_id="evaluate-said"),
                 "scores": view("table", NO_SCORES, elem_id="evaluate-scores"),
@@ -177,7 +177,6 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
     panel.on(parts, handlers.update_form_key, output="form_key", trigger_mode="always_last", quiet=True)
     panel.on(panel["questions"].select, handlers.answer_question, quiet=True)
     panel.on(page.evaluations_timer.tick, handlers.poll_evaluation, queue=False, trigger_mode="once", quiet=True)
-    panel["stop"].click(None, js="() => SB.stopping('evaluate-stop')")
     panel.on(panel["stop"].click, handlers.stop_evaluation, queue=False, quiet=True)
 
     def load(loaded: gr.events.Dependency) -> None:

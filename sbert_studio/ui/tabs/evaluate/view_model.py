@@ -150,8 +150,8 @@ class TaskView:
 
 @dataclass(frozen=True)
 class FormParts:
-    source: SourceView
-    used: TaskView
+    source_view: SourceView
+    task_view: TaskView
 
 
 @dataclass(frozen=True)

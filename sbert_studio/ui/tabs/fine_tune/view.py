@@ -128,7 +128,7 @@ def _draw_run(page: Page, panel: Panel) -> PushPanel:
         }
         with gr.Row(elem_classes=["sb-buttons"]):
             panel.components |= {
-                "stop": gr.Button("Stop", variant="stop", visible=False, elem_id="tune-stop"),
+                "stop": gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="tune-stop"),
                 "resume": gr.Button("Resume", variant="primary", visible=False, elem_id="tune-resume"),
                 "use": gr.Button("Use this model", variant="primary", visible=False, elem_id="tune-use"),
                 "compare": gr.Button("Compare models", visible=False, elem_id="tune-changes"),
@@ -178,7 +178,6 @@ def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
     panel.on(page.runs_version.change, run_panel.leave_deleted_run, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, run_panel.attach_run, quiet=True))
-    panel["stop"].click(None, js="() => SB.stopping('tune-stop')")
     panel.on(panel["stop"].click, run_panel.stop_run, queue=False, quiet=True)
     panel.on(panel["resume"].click, run_panel.resume_run)
     panel.on(panel["alarm"].select, run_panel.answer_alarm, progress_on="alarm")

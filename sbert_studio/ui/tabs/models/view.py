@@ -90,7 +90,7 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
             start = gr.Button("Train embeddings", variant="primary", elem_id="fit-go")
             job = view("job", elem_id="fit-job")
             with gr.Row(elem_classes=["sb-buttons"]):
-                stop = gr.Button("Stop", variant="stop", visible=False, elem_id="fit-stop")
+                stop = gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="fit-stop")
                 use = gr.Button("Use this model", variant="primary", visible=False, elem_id="fit-use")
     panel = Panel(
         page,
@@ -113,7 +113,6 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
     panel.on(settings.input, static_embeddings.change_form, output="form", trigger_mode="always_last", quiet=True)
     panel.on(start.click, static_embeddings.start, progress_on="job")
     panel.on(page.fits_timer.tick, static_embeddings.poll_training, queue=False, trigger_mode="once", quiet=True)
-    stop.click(None, js="() => SB.stopping('fit-stop')")
     panel.on(stop.click, static_embeddings.stop_training, queue=False, quiet=True)
     panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
     panel.on(use.click, use_model, quiet=True)
@@ -136,7 +135,7 @@ def _build_distillation(page: Page) -> None:
         start = gr.Button("Distill", variant="primary", elem_id="distil-go")
         job = view("job", elem_id="distil-job")
         with gr.Row(elem_classes=["sb-buttons"]):
-            stop = gr.Button("Stop", variant="stop", visible=False, elem_id="distil-stop")
+            stop = gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="distil-stop")
             use = gr.Button("Use this model", variant="primary", visible=False, elem_id="distil-use")
     panel = Panel(
         page,
@@ -155,7 +154,6 @@ def _build_distillation(page: Page) -> None:
     refresh_model_choices(page, teacher, lambda owner: distillation.teacher_choices(page, owner))
     panel.on(start.click, distillation.start, progress_on="job")
     panel.on(page.fits_timer.tick, distillation.poll, queue=False, trigger_mode="once", quiet=True)
-    stop.click(None, js="() => SB.stopping('distil-stop')")
     panel.on(stop.click, distillation.stop, queue=False, quiet=True)
     panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
     panel.on(use.click, use_model, quiet=True)
