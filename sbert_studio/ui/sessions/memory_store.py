@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import threading
 import time
@@ -29,6 +30,7 @@ class _Item:
     session: str
     address: str
     kind: str
+    number: int
 
 
 class MemoryStore:
@@ -46,6 +48,7 @@ class MemoryStore:
         self._items: OrderedDict[str, _Item] = OrderedDict()
         self._closed: dict[str, float] = {}
         self._removed: OrderedDict[str, int] = OrderedDict()
+        self._numbers = itertools.count()
         self._lock = threading.RLock()
 
     @property
@@ -59,8 +62,10 @@ class MemoryStore:
         with self._lock:
             self.sweep()
             self._closed.pop(session, None)  # only the connection was lost
+            replaced = self._items.get(key) if key else None
             key = key or self._find(value, session) or secrets.token_urlsafe(16)
-            self._items[key] = _Item(value, size, session, client_address(), kind)
+            number = next(self._numbers) if replaced is None else replaced.number
+            self._items[key] = _Item(value, size, session, client_address(), kind, number)
             self._items.move_to_end(key)
             self._make_room(key, session)
         return key
@@ -82,9 +87,11 @@ class MemoryStore:
         return item is not None and bool(session) and secrets.compare_digest(item.session.encode(), session.encode())
 
     def last(self, kind: str) -> str | None:
+        """Return the key of the newest value of a kind that the calling page has stored, whichever was read or replaced last."""
         session = session_id()
         with self._lock:
-            return next((key for key, item in reversed(self._items.items()) if (item.kind, item.session) == (kind, session)), None)
+            own = [(item.number, key) for key, item in self._items.items() if (item.kind, item.session) == (kind, session)]
+        return max(own)[1] if own else None
 
     def remove(self, key: str) -> None:
         with self._lock:

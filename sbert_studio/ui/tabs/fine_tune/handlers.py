@@ -13,6 +13,7 @@ import gradio as gr
 from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....i18n import _
+from ....progress import checkpoint
 from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import answer_form, form_values
 from ...handlers import progress_callback, warn
@@ -136,6 +137,7 @@ def open_file(
 ) -> FileView:
     draft, fitting, header = open_fitting(page, path, name, model, saved_model, progress)
     draft = replace(draft, data=data)
+    checkpoint()  # a draft that no page will show must not become the newest
     return FileView(draft_view(page, page.drafts.put(draft), draft, fitting), header)
 
 
@@ -153,11 +155,10 @@ def open_fitting(
 
 def check_draft(page: Page, draft: str | None, corpus: str | None, progress: gr.Progress | None = None) -> DraftView | None:
     """Check the rows of a draft that was just opened, and choose its settings."""
-    latest = page.drafts.last()  # before the draft is read, which makes it the latest
     opened = page.drafts.get(draft) if draft and draft in page.drafts else None
     if opened is not None and _is_of_other_data(page, opened, corpus):
         # It was opened or checked while other data was being selected. Cleared, the tab asks for the rows of the selected data.
-        return clear_data().file.view if latest == draft else None
+        return clear_data().file.view if page.drafts.last() == draft else None
     if opened is None or opened.is_checked:
         return None
     checked = drafts.plan_again(page.studio, opened, opened.request.model, progress_callback(progress, "Checking"))
