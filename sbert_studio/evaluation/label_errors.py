@@ -108,7 +108,7 @@ def fit_ridge(features: np.ndarray, targets: np.ndarray) -> Callable[[np.ndarray
     left, sizes, right = np.linalg.svd((features - center).astype(np.float32), full_matrices=False)
     centered = targets - mean
     within = left.T @ centered
-    penalties = _PENALTIES * float((sizes**2).mean())
+    penalties = _PENALTIES * max(float((sizes**2).mean()), 1e-12)  # of identical features, the mean is predicted
 
     def press(penalty: float) -> float:
         kept = sizes**2 / (sizes**2 + penalty)

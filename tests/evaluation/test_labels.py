@@ -62,6 +62,8 @@ def test_ridge_regression_generalizes_and_ignores_noise() -> None:
     predict = fit_ridge(features[:200], features[:200] @ weights + 3)
     assert np.allclose(predict(features[200:]), features[200:] @ weights + 3, atol=0.3)
     noise = fit_ridge(features[:200], random.normal(size=(200, 1)))
+    same = fit_ridge(np.ones((20, 3)), np.arange(20.0)[:, None])
+    assert same(np.ones((1, 3))).item() == pytest.approx(9.5)
     assert np.abs(noise(features[200:])).max() < 0.5
 
 
