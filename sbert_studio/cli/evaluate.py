@@ -101,7 +101,7 @@ def evaluate(
             raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
         ranked = "judged" if judged_only else "all"
         chosen = (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles)
-        return _recommend(named, retrieval, chosen) if recommend else _evaluate_retrieval(named, retrieval, chosen, out)
+        return _recommend(named, retrieval, chosen, out=out) if recommend else _evaluate_retrieval(named, retrieval, chosen, out)
     if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100 or out:
         names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages, --no-titles and --out"
         raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
@@ -132,23 +132,32 @@ def evaluate(
 
 def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...], out: Path | None) -> Answer:
     from ..services.retrieval import RetrievalOptions
-    from ..services.retrieval_files import write_retrieval
+    from ..services.retrieval_files import require_suffix, write_retrieval
     from .evaluation_tables import format_retrieval
 
+    if out is not None:  # before the evaluation, which may take hours
+        require_suffix(out)
+        require_writable_file(out, existing_path(source))
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
     if out is not None:
-        require_writable_file(out)
         print_message(f"written to {write_retrieval(found, out)}")
     return Answer(found.to_json(), format_retrieval(found))
 
 
 def _recommend(
-    models: list[str], source: str, options: tuple[Any, ...] | None, task: str = "auto", overrides: SchemaOverrides | None = None
+    models: list[str],
+    source: str,
+    options: tuple[Any, ...] | None,
+    task: str = "auto",
+    overrides: SchemaOverrides | None = None,
+    out: Path | None = None,
 ) -> Answer:
     from ..services.retrieval import RetrievalOptions
     from .evaluation_tables import format_recommendation
 
+    if out is not None:
+        raise StudioError("--recommend writes no file", "omit --out, or use --json")
     chosen = None if options is None else RetrievalOptions(*options)
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.recommendation.recommend(

@@ -187,7 +187,8 @@ def labels(
         names = ["row", *(f"text{place}" for place in range(1, width + 1)), "label", "predicted", "doubt"]
         write_rows(out, names, ([str(one.row), *one.texts, one.label, one.predicted, f"{one.doubt:.3f}"] for one in found.listed))
     shown = found.listed[: max(found.suspicious, _LEAST_SHOWN)]
-    lines: list[str | list[str]] = [found.describe()]
+    more = f"; the first {len(shown)} are listed" if found.suspicious > len(shown) else ""
+    lines: list[str | list[str]] = [found.describe() + more]
     lines += [[f"row {one.row}", f"{one.label} → {one.predicted}?", " | ".join(one_line(text, 60) for text in one.texts)] for one in shown]
     return Answer({**found.to_json(), **({"out": str(out)} if out else {})}, lines)
 

@@ -77,6 +77,11 @@ class RetrievalSet:
         ids, texts = (tuple(column[query] for query in queries) for column in (self.query_ids, self.queries))
         return replace(self, query_ids=ids, queries=texts, grades=tuple(self.grades[query] for query in queries))
 
+    def unseen(self, texts: Iterable[str]) -> list[int]:
+        """Return the queries that are none of these training texts, ignoring case and spacing."""
+        known = set(map(normalize_text, texts))
+        return [place for place, query in enumerate(self.queries) if normalize_text(query) not in known]
+
     def sample(self, queries: int, documents: int) -> RetrievalSet:
         """Return at most ``queries`` evenly spaced queries with their judged documents, among about ``documents`` documents."""
         found = self.take(_evenly(range(len(self)), queries))

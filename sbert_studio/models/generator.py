@@ -12,6 +12,7 @@ import torch
 from ..errors import StudioError
 from ..i18n import _
 from .io.backbone import load_pretrained, load_tokenizer, read_config, translate_load_errors
+from .io.digests import folder_stamp
 
 
 class TextGenerator:
@@ -20,13 +21,14 @@ class TextGenerator:
     Args:
         model, tokenizer: transformers' causal language model and its tokenizer.
         name: shown in errors.
+        stamp: changes with the weights.
 
     Attributes:
         turn: to be held while the model answers, so that it answers one message at a time.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
-        self._model, self._tokenizer, self.name = model.eval(), tokenizer, name
+    def __init__(self, model: Any, tokenizer: Any, name: str, stamp: str = "") -> None:
+        self._model, self._tokenizer, self.name, self.stamp = model.eval(), tokenizer, name, stamp
         self.turn = threading.Lock()
 
     @property
@@ -43,7 +45,7 @@ class TextGenerator:
         """
         from transformers import AutoModelForCausalLM
 
-        config = read_config(folder)
+        config, stamp = read_config(folder), folder_stamp(folder)
         report: dict[str, Any] = {"missing_keys": ["all"]}
         if type(config) in AutoModelForCausalLM._model_mapping:
             with translate_load_errors(folder.name, folder):
@@ -52,7 +54,7 @@ class TextGenerator:
             raise StudioError(
                 _("{name} is no language model that writes text", name=repr(folder.name)), "choose a decoder, such as SmolLM2 or Qwen"
             )
-        return cls(model.to(device), load_tokenizer(folder), folder.name)
+        return cls(model.to(device), load_tokenizer(folder), folder.name, stamp)
 
     def answer(self, system: str, user: str, max_tokens: int, should_stop: Callable[[], bool]) -> tuple[str, bool]:
         """Return the first line of the answer to a message, with the model's thoughts before it, and whether it is complete.

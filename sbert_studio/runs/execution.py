@@ -289,12 +289,9 @@ def train_run(folder: Path, catalog: Catalog, should_stop: Callable[[], bool], e
 
 def _unseen_queries(retrieval: RetrievalSet | None, examples: Examples, emit: Callable[[Event], None]) -> RetrievalSet | None:
     """Return the retrieval probe without the queries that are training texts; ``None`` if none is left."""
-    from ..data.split import normalize_text
-
     if retrieval is None:
         return None
-    known = {normalize_text(text) for column in examples.texts for text in column}
-    kept = [row for row, query in enumerate(retrieval.queries) if normalize_text(query) not in known]
+    kept = retrieval.unseen(text for column in examples.texts for text in column)
     if left_out := len(retrieval) - len(kept):
         emit(
             Notice(

@@ -6,9 +6,11 @@ import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..data.dev_file import build_dev_examples
 from ..data.examples import Examples, build_examples, read_examples, write_examples
@@ -104,7 +106,10 @@ class RunFiles:
         return tuple(self._json("reasons.json"))
 
     def source(self) -> dict[str, dict[str, Any]]:
-        """Return ``file`` (in this folder), ``name`` (as uploaded), ``sha256`` and ``bytes`` of each data file, by part."""
+        """Return ``file`` (in this folder), ``name`` (as uploaded), ``sha256`` and ``bytes`` of each data file, by part.
+
+        A table with fixes applied also has ``lines``, the number of each row in the file as it was uploaded.
+        """
         found: dict[str, dict[str, Any]] = self._json("source.json")
         return found
 
@@ -192,7 +197,9 @@ class RunFiles:
             raise StudioError(
                 _("the run's copy of {name} differs from the original file", name=entry["name"]), "start a new run with the file"
             )
-        return read_table(path, name=entry["name"], **entry.get("read", {}))
+        table = read_table(path, name=entry["name"], **entry.get("read", {}))
+        lines = np.array(entry.get("lines", ()), np.int64)
+        return replace(table, lines=lines) if len(lines) == len(table) else table
 
     def _json(self, name: str, default: Any = None) -> Any:
         try:
@@ -213,4 +220,5 @@ class RunFiles:
         else:
             target = self.folder / f"{stem}.parquet"
             data.to_parquet(target)
-        return {"file": target.name, "name": file_name(data.name), "sha256": digest_file(target), "bytes": target.stat().st_size}
+        found = {"file": target.name, "name": file_name(data.name), "sha256": digest_file(target), "bytes": target.stat().st_size}
+        return found if isinstance(data, Path) else {**found, "lines": data.lines.tolist()}  # Parquet has no row numbers

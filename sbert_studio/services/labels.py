@@ -44,7 +44,7 @@ class LabelCheck(JsonResult):
 
     kind: Annotated[str, doc("kind of examples")]
     rows: Annotated[int, doc("number of rows that were checked")]
-    suspicious: Annotated[int, doc("number of rows, from the first, that are worth a look")]
+    suspicious: Annotated[int, doc("number of rows, from the first, that are worth a look; at most 100 rows are listed")]
     by: Annotated[str, doc("folds: the fine-tuned models of a cross-validation; frozen: ridge regression on the vectors of the model")]
     choices: Annotated[list[str], doc("labels of the file; empty for scores")]
     listed: list[SuspiciousLabel]
@@ -172,7 +172,7 @@ def _label_check(errors: Mapping[str, Any], roles: Roles, by: str) -> LabelCheck
         SuspiciousLabel(one["line"], one["texts"], format_label(one["gold"], roles), format_label(one["said"], roles), one["by"])
         for one in errors["doubtful"][:MAX_LISTED]
     ]
-    return LabelCheck(errors["kind"], errors["rows"], min(errors["suspicious"], len(listed)), by, list(roles.labels), listed)
+    return LabelCheck(errors["kind"], errors["rows"], errors["suspicious"], by, list(roles.labels), listed)
 
 
 def _read(path: Path) -> LabelCheck | None:
@@ -189,7 +189,7 @@ def format_label(value: float | str | None, roles: Roles | None) -> str:
         return value or ""
     if roles is None or roles.low is None or roles.high is None:
         return f"{value:.2f}"
-    return f"{roles.low + value * (roles.high - roles.low):.2g}"
+    return f"{float(f'{roles.low + value * (roles.high - roles.low):.3g}'):g}"
 
 
 def _parse_label(label: str, roles: Roles) -> str:

@@ -20,7 +20,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
@@ -290,6 +290,10 @@ class LocalLanguageModel(LanguageModel):
     def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float) -> None:
         super().__init__(endpoint, folder, seconds)
         self._model = model
+
+    def _digest(self, prompt: Prompt) -> str:
+        # A folder may get other weights, whose answers differ.
+        return super()._digest(replace(prompt, system=f"{self._model.stamp}\n{prompt.system}"))
 
     def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
         with self._model.turn:

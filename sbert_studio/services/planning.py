@@ -170,7 +170,11 @@ class TrainingPlanner(Service):
 
         if any(name in settings for name in _EVALUATION_SETTINGS):
             return spec, ""
-        if before is not None and before.diagnosis is diagnosis and (before.spec.model, before.spec.epochs) == (spec.model, spec.epochs):
+        is_same = (
+            before is not None and before.diagnosis is diagnosis and (before.spec.model, before.spec.epochs) == (spec.model, spec.epochs)
+        )
+        # A choice of the user that was taken back is not kept.
+        if before is not None and is_same and before.request.first is None and not {*_EVALUATION_SETTINGS} & {*before.request.overrides}:
             return spec.replace(evaluation=before.spec.evaluation, max_folds=before.spec.max_folds), before.time_reason
         examples = diagnosis.examples
 

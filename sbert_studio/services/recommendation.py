@@ -209,10 +209,16 @@ def choose_model(rated: Sequence[RatedModel]) -> RatedModel:
 
 
 def _is_worse(one: RatedModel, best: RatedModel) -> bool:
+    """Return True unless the difference may be chance; with too few rows to tell, the lower score counts as worse."""
     if one is best or one.rank_value == best.rank_value:
         return False
-    interval = paired_gain(one.resampled, best.resampled).get("gain_interval")
-    return interval is None or interval[0] > 0
+    interval = _gain_interval(one, best)
+    return not interval or interval[0] > 0
+
+
+def _gain_interval(one: RatedModel, best: RatedModel) -> list[float]:
+    """Return the 95 % interval of the better model's lead; empty with too few rows."""
+    return list(paired_gain(one.resampled, best.resampled).get("gain_interval", ()))
 
 
 def explain_choice(rated: Sequence[RatedModel], metric: str, titles: Mapping[str, str] | None = None) -> str:
@@ -239,7 +245,13 @@ def explain_choice(rated: Sequence[RatedModel], metric: str, titles: Mapping[str
             "times as fast (1,000 texts take {seconds} s here).",
             **values,
         )
-    if all(_is_worse(one, best) for one in others) and best.resampled is not None:
+    if not all(_gain_interval(one, best) for one in others):
+        return _(
+            "Start from {model}: its {metric} of {score} is the best of the models at hand, on too few rows to rule out chance (1,000 "
+            "texts take {seconds} s here).",
+            **values,
+        )
+    if all(_is_worse(one, best) for one in others):
         return ngettext(
             "Start from {model}: its {metric} of {score} is better beyond chance than that of the other model at hand; 1,000 texts "
             "take {seconds} s here.",

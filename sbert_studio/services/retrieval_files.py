@@ -18,14 +18,19 @@ _SUFFIXES = (".xlsx", ".csv")
 _Rows = Iterator[Sequence[Any]]
 
 
+def require_suffix(path: Path) -> None:
+    """Raise a StudioError unless a result can be written to a file of this name."""
+    if path.suffix.lower() not in _SUFFIXES:
+        raise StudioError(_("scores cannot be written to {name}", name=path.name), "choose a name with the suffix .xlsx or .csv")
+
+
 def write_retrieval(result: RetrievalResult, path: Path) -> Path:
     """Write the result to ``path``: .xlsx has sheets for scores, comparisons, queries, missed documents and notes; .csv has the scores.
 
     Raises:
         StudioError: the suffix is not supported.
     """
-    if path.suffix.lower() not in _SUFFIXES:
-        raise StudioError(_("scores cannot be written to {name}", name=path.name), "choose a name with the suffix .xlsx or .csv")
+    require_suffix(path)
     if path.suffix.lower() == ".csv":
         head, *rows = _scores(result)
         write_rows(path, [str(name) for name in head], rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import statistics
 import time
@@ -39,6 +40,7 @@ _FEW_ROWS = 1_000  # with more rows a single split is informative enough
 _FEW_LABELLED_TEXTS = 2_500  # binary outcomes are less informative per row than scores
 _MAX_FOLD_SHARE = 0.6  # if most rows are connected by shared texts, one fold would have almost no training rows
 _NAMED_GROUPS = 3
+_MAX_NAME = 60
 _BLENDS = 3  # evaluated after training
 _STEP_PASSES = 3.0  # forward and backward pass
 
@@ -60,7 +62,10 @@ class Member:
 
     @property
     def name(self) -> str:
-        return "-".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in self.title).split())[:60]
+        """Name of its folder: the title in ASCII letters and digits."""
+        name = "-".join("".join(letter if letter.isascii() and letter.isalnum() else " " for letter in self.title).split())
+        # Long titles, with the names of groups, may differ at the end only.
+        return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 9]}-{hashlib.sha256(self.title.encode()).hexdigest()[:8]}"
 
 
 def plan_members(spec: TrainSpec, examples: Examples, dev: Examples | None) -> list[Member]:

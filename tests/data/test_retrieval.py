@@ -13,7 +13,16 @@ from sbert_studio.data import known_items
 from sbert_studio.data.documents.document import Document, Documents, Section
 from sbert_studio.data.known_items import build_known_items
 from sbert_studio.data.loading.table import read_table, table_from_columns
-from sbert_studio.data.retrieval import beir_splits, is_beir_archive, is_beir_folder, read_beir, read_judgments, retrieval_kind, unpack_beir
+from sbert_studio.data.retrieval import (
+    beir_splits,
+    build_set,
+    is_beir_archive,
+    is_beir_folder,
+    read_beir,
+    read_judgments,
+    retrieval_kind,
+    unpack_beir,
+)
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 
@@ -51,6 +60,12 @@ def test_a_folder_is_read_with_titles_and_grades_and_says_what_it_leaves_out(tmp
     bare = read_beir(tmp_path, titles=False)
     assert bare.documents == ("they sleep", "they bark", "the moon is far", "is baked")
     assert [one.text for one in data.as_documents()] == [one.text for one in bare.as_documents()] == list(bare.documents)
+
+
+def test_queries_that_were_used_for_training_can_be_left_out() -> None:
+    texts = {"a": "Opening  hours", "b": "Late fees", "c": "A new card"}
+    data = build_set("help", texts, texts, [(key, key, 1) for key in texts])
+    assert data.take(data.unseen(["opening HOURS", "late"])).queries == ("Late fees", "A new card")
 
 
 def test_a_document_equal_to_the_query_is_ignored_unless_it_is_judged(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,6 +96,16 @@ def test_answers_are_cached_and_a_prompt_without_one_has_a_reason(studio: Studio
     again, cut = studio.language_models.open("local", str(folder)).ask_all([prompts[0], Prompt("red", "cat")], str)
     assert again == expected, "from the cache"
     assert isinstance(cut, ModelError) and cut.reason == "the answer is too long"
+
+
+def test_other_weights_in_the_folder_give_their_own_answers(studio: Studio, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, own := tmp_path / "decoder")
+    prompt, answers = Prompt("red", "dog"), []
+    for seed in (0, 2):
+        decoder(seed).save_pretrained(own)
+        answers += studio.language_models.open("local", str(own)).ask_all([prompt], str)
+    expected, _ = TextGenerator.load(own, torch.device("cpu")).answer("red", "dog", 64, lambda: False)
+    assert answers[0] != answers[1] == expected
 
 
 def test_generation_stops_at_once_and_after_the_time_limit(studio: Studio, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

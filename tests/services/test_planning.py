@@ -116,6 +116,8 @@ def test_a_slow_machine_uses_fewer_folds_or_one_split_and_says_so_before_start(
     assert studio.planner.plan(rate, plan).time_reason == plan.time_reason, "a choice does not change with the load of the machine"
     asked = studio.planner.plan(replace(request, overrides={"evaluation": "folds"}))
     assert not asked.time_reason and len(plan_folds(asked.spec, asked.examples, None)) == 5
+    again = studio.planner.plan(request, studio.planner.plan(replace(request, overrides={"evaluation": "split", "max_folds": 2}), plan))
+    assert (again.spec.evaluation, again.spec.max_folds) == ("auto", 0), "a choice that was taken back"
 
 
 @pytest.mark.usefixtures("doubtful")

@@ -39,6 +39,9 @@ def test_the_fastest_of_the_models_that_are_no_worse_beyond_chance_is_chosen() -
     assert choose_model([best, bad]) is best and "better beyond chance" in explain_choice([best, bad], "ndcg@10")
     assert choose_model([replace(best, inflated=True), fast]) is fast, "its score is of rows that it was trained on"
     assert "no other model" in explain_choice([best], "ndcg@10")
+    for drawn in (np.full(500, np.nan), None):
+        few = [replace(one, interval=None, resampled=drawn) for one in (best, bad)]
+        assert choose_model(few).name == "large" and "too few rows" in explain_choice(few, "ndcg@10")
 
 
 def test_models_at_hand_are_compared_and_others_only_listed(studio: Studio, static: str, monkeypatch: pytest.MonkeyPatch) -> None:

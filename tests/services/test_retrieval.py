@@ -131,8 +131,16 @@ def test_the_command_answers_as_the_contract_has_it(
     assert titled["split"] == "dev"
     assert titled["ndcg@10"] > bare["ndcg@10"]
     assert [one["kind"] for one in bare["baselines"]] == ["lexical", "passages", "hybrid"]
-    for arguments in (["--retrieval", judged, "--task", "sts"], ["--data", judged, "--judged-only"], ["--retrieval", tmp_path / "missing"]):
+    before, own = judged.read_bytes(), ["--retrieval", judged, "--out", tmp_path / "scores.csv"]
+    for arguments in (
+        ["--retrieval", judged, "--task", "sts"],
+        ["--data", judged, "--judged-only"],
+        ["--retrieval", tmp_path / "missing"],
+        ["--retrieval", judged, "--out", judged],
+        [*own, "--recommend"],
+    ):
         assert cli(capsys, "evaluate", static, *arguments)[0] == 2
+    assert judged.read_bytes() == before, "the queries are not overwritten"
 
 
 def test_documents_without_labels_are_checked_by_known_items_that_never_reach_the_leaderboard(

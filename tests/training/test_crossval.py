@@ -19,7 +19,7 @@ from tiny_studio import cut, sentences
 from sbert_studio.data.examples import Examples
 from sbert_studio.data.retrieval import build_set
 from sbert_studio.data.samples import ASSETS
-from sbert_studio.data.split import has_single_target, make_folds, split_examples
+from sbert_studio.data.split import connected_rows, has_single_target, make_folds, split_examples
 from sbert_studio.errors import StudioError
 from sbert_studio.evaluation.bootstrap import MIN_CLUSTERS
 from sbert_studio.evaluation.encoding import encode_columns, similarities
@@ -31,7 +31,7 @@ from sbert_studio.training.crossval import FoldScores, pool_folds
 from sbert_studio.training.estimate import estimate_run
 from sbert_studio.training.evaluator import Evaluator, hold_out
 from sbert_studio.training.events import Asks, Evaluated, Event, Finished, Notice, Part, PartEnded, Phase, Started, to_json
-from sbert_studio.training.members import plan_folds
+from sbert_studio.training.members import plan_curve, plan_folds
 from sbert_studio.training.spec import TrainSpec
 from sbert_studio.training.trainer import TrainingOutcome, run_identity, train
 from sbert_studio.training.trials import run_trials
@@ -558,3 +558,12 @@ def test_a_handful_of_held_out_rows_is_said_to_tell_nothing(tmp_path: Path) -> N
     more = Told()
     run(small_spec(epochs=0.5), tmp_path / "dev", more, examples=scored_pairs(30), dev=scored_pairs(40, 5))
     assert not more.notices("too few")
+
+
+def test_parts_of_a_fold_that_is_named_after_its_groups_have_folders_of_their_own() -> None:
+    groups = ("Politics, government and administration", "Sports, leisure and outdoor life", "Economy, finance and the labour market")
+    examples = scored_pairs(240)
+    examples = replace(examples, groups=tuple(groups[component % 3] for component in connected_rows(examples)))
+    folds = plan_folds(TrainSpec(by_group=True), examples, None)
+    names = [member.name for member in (*folds, *plan_curve(folds))]
+    assert len(names) == 5 == len(set(names)) and all(len(name) <= 60 for name in names)

@@ -1,13 +1,13 @@
 """Relevance judgments made in the page: type questions, tick the passages that answer them, and evaluate retrieval on the result.
 
-The questions, the passages found and the ticks are stored for each visitor, so that they survive a reload.
+The questions, the passages found and the ticks are stored for each visitor and their data, so that they survive a reload.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,18 +61,20 @@ def search_questions(
     """Search the selected texts for every question by meaning and by words; ticks of earlier searches are kept."""
     selected = page.corpora.selected(corpus)
     asked = parse_questions(questions)
-    ticked = {one["query"]: _ticked(one) for one in _load(page, owner, selected)}
-    report, found = progress_callback(progress, "Searching"), []
+    report, pools = progress_callback(progress, "Searching"), {}
     for number, query in enumerate(asked):
         if report is not None and number:
             report(number, len(asked))
-        texts = dict.fromkeys(_pool(page, selected, query, model, report if not number else None))
-        known = ticked.get(query, set())
-        hits = [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in known} for row in texts]
-        found.append({"query": query, "hits": hits})
+        pools[query] = dict.fromkeys(_pool(page, selected, query, model, report if not number else None))
     with _LOCK:
+        ticked = {one["query"]: _ticked(one) for one in _load(page, owner, selected)}  # now: some may have been ticked during the search
+        found = [{"query": query, "hits": _hits(selected, rows, ticked.get(query, set()))} for query, rows in pools.items()]
         _store(page, owner, selected, found)
     return _view(found)
+
+
+def _hits(selected: SelectedCorpus, rows: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
+    return [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in ticked} for row in rows]
 
 
 def _pool(page: Page, selected: SelectedCorpus, query: str, model: str | None, report: Any) -> Iterator[int]:
@@ -159,12 +161,13 @@ def _ticked(one: Mapping[str, Any]) -> set[int]:
     return {hit["row"] for hit in one["hits"] if hit["ticked"]}
 
 
-def _path(page: Page, owner: object) -> Path:
-    return page.studio.workspace.cache("relevance") / f"{validate_key(page.visitor(owner))}.json"
+def _path(page: Page, owner: object, selected: SelectedCorpus) -> Path:
+    name = validate_key(f"{page.visitor(owner)}-{selected.corpus.digest[:16]}")
+    return page.studio.workspace.cache("relevance") / f"{name}.json"
 
 
 def _store(page: Page, owner: object, selected: SelectedCorpus, judgments: list[dict[str, Any]]) -> None:
-    path = _path(page, owner)
+    path = _path(page, owner, selected)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {"corpus": selected.corpus.digest, "questions": judgments})
     evict_files(path.parent, _MAX_BYTES, path, "*.json")
@@ -173,7 +176,7 @@ def _store(page: Page, owner: object, selected: SelectedCorpus, judgments: list[
 def _load(page: Page, owner: object, selected: SelectedCorpus) -> list[dict[str, Any]]:
     """Return the stored questions on the selected texts; none if they are on other texts, or damaged."""
     try:
-        stored = json.loads(_path(page, owner).read_text(encoding="utf-8"))
+        stored = json.loads(_path(page, owner, selected).read_text(encoding="utf-8"))
         questions = stored["questions"] if stored["corpus"] == selected.corpus.digest else []
         rows = [hit["row"] for one in questions for hit in one["hits"] if isinstance(one["query"], str) and "ticked" in hit]
         return questions if all(0 <= row < len(selected.corpus) for row in rows) else []

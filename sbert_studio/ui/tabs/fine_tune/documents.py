@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,6 +240,8 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
 
     def work(begin: BeginPhase) -> StepResult:
         documents = _load(page, selected, begin)
+        held_out = hold_out_documents(documents)
+        documents = replace(documents, documents=tuple(one for one in documents.documents if one.id not in held_out))
         found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin)
         judged = {(one.query, one.text): basket.find(doubtful_pair(one.query, one.text).id) for one in found.suspected}
         found = found.with_answers({texts: pair.together for texts, pair in judged.items() if pair is not None})
@@ -279,6 +281,13 @@ def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None
         documents = _load(page, selected, begin)
         held_out = hold_out_documents(documents)
         known_items = build_known_items(documents, held_out)
+        if held_out:  # copies of a held-out document share its headings, and may have given pairs
+            unseen = known_items.unseen(page.corpora.table(pairs.path).column("query"))
+            if not unseen:
+                raise StudioError(
+                    "the queries of all documents kept for the comparison were used for training", "remove copies of documents"
+                )
+            known_items = known_items.take(unseen)
         found = page.studio.retrieval.evaluate([run.model, run.id], known_items, owner="", begin_phase=begin)
         text = _describe_comparison(found, len(held_out))
         comparison = {"run": run.id, "text": text, "shown": _comparison_table(found, run)}

@@ -379,7 +379,8 @@ def labels_view(studio: Studio, run: Run) -> Value | None:
         return {"run": run.id, "rows": None}
     shown = found.listed[: min(max(found.suspicious, _LEAST_SHOWN), _MOST_SHOWN)]
     rows = [{"row": one.row, "texts": one.texts, "label": one.label, "predicted": one.predicted} for one in shown]
-    note = join(" ", (_CHECKED_BY[found.by], "Many suspicious labels are right: read the row before you change it."))
+    listed = [_("The {n} most suspicious ones are listed.", n=len(rows))] if found.suspicious > len(rows) else []
+    note = join(" ", (*listed, _CHECKED_BY[found.by], "Many suspicious labels are right: read the row before you change it."))
     return to_plain({"run": run.id, "title": found.describe(), "note": note, "choices": found.choices, "rows": rows})  # type: ignore[no-any-return]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,11 @@ def end_job(page: Page, corpus: str) -> tuple[JobView, GuideView]:
     view = documents_panel.poll_guide(page, corpus, None, None)
     assert view is not None and documents_panel.poll_guide(page, corpus, None, view.guide_state) is None
     return job, view
+
+
+def pages(texts: Iterable[str]) -> set[str]:
+    """The numbers of the documents that texts are from."""
+    return {number for text in texts for number in re.findall(r" (\d+)\.", text)}
 
 
 def steps_of(view: GuideView) -> dict[str, dict[str, Any]]:
@@ -136,6 +143,10 @@ def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: P
     assert path is not None
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert {row["negative"] for row in rows if row["query"] == apart.a} <= {apart.b}
+    made = documents_panel.write_made(page, "pairs", corpus, None)
+    assert made is not None
+    used = [json.loads(line)["document"] for line in made.read_text(encoding="utf-8").splitlines()]
+    assert pages(row["negative"] for row in rows) <= pages(used) and len(pages(used)) == COUNT - 20, "held-out documents are not used"
     table = click(page, corpus, "ask", "negatives").view.inspected
     assert isinstance(table, dict)
     assert not {(apart.a, apart.b), (together.a, together.b)} & {tuple(pair) for pair in table["pairs"]}

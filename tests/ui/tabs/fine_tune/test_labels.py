@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 from tiny_studio import quick, studio_at, write_pairs
 
+from sbert_studio.data.findings import Fix
+from sbert_studio.data.schema.roles import Roles
 from sbert_studio.errors import StudioError
+from sbert_studio.services.labels import format_label
 from sbert_studio.services.training_plan import TrainRequest
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
@@ -50,6 +54,30 @@ def test_labels_of_a_split_run_are_checked_when_asked_and_stay(page: Page, split
     assert all(0 <= float(one.label) <= 5 for one in found.listed)
     again = page.studio.labels.check_file(page.studio.workspace.run(split) / "data.csv", run.model)
     assert again == found, "a file is checked as a run's rows are"
+
+
+def test_rows_keep_the_numbers_of_the_file_after_others_were_dropped(page: Page, tmp_path: Path) -> None:
+    table = page.studio.data.read_table(write_pairs(tmp_path / "pairs.csv"))
+    fixed = page.studio.data.fix(table, [Fix("drop_rows", "3 rows dropped", {"rows": [2, 3, 9]})])
+    run_id = page.studio.fine_tune.train(TrainRequest(fixed, overrides=quick(evaluation="split"))).id
+    one = page.studio.labels.check_run(run_id).listed[0]
+    assert one.row > 9
+    draft = page.drafts.get(use(page, run_id, "fix", {"run": run_id, "edits": {str(one.row): None}}).view.draft)
+    assert one.row not in draft.table.lines
+    left = list(zip(*(draft.table.column(name) for name in table.columns[:2]), strict=True))
+    assert len(left) == 56 and tuple(one.texts) not in left
+
+
+def test_scores_are_shown_as_in_the_file_and_all_suspicious_rows_are_counted(
+    page: Page, split: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {(0, 100): (1.0, "100"), (0, 5): (0.75, "3.75"), (0, 1000): (0.9, "900"), (-1, 1): (0.5, "0")}
+    for (low, high), (value, shown) in known.items():
+        assert format_label(value, Roles("scored_pairs", ("a", "b"), "score", low=low, high=high)) == shown
+    found = page.studio.labels.check_run(split)
+    monkeypatch.setattr(page.studio.labels, "of_run", lambda run_id: replace(found, suspicious=400))
+    view = labels_view(page.studio, page.studio.store.get(split))
+    assert view is not None and "400 labels" in str(view["title"]) and "The 50 most suspicious ones" in str(view["note"])
 
 
 def test_corrected_and_dropped_rows_become_new_data(page: Page, split: str) -> None:
