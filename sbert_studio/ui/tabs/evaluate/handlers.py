@@ -300,9 +300,12 @@ def start_evaluation(page: Page, owner: object, request: EvaluationRequest) -> J
     request = replace(request, models=select_models(request.models))
     titles = page.model_titles(owner, "texts", "pairs")
     name, shown = data.suite or data.name, [titles.get(model, model) for model in request.models]
-    title = (
-        _("{shown} models on {name}", shown=len(shown), name=name) if len(shown) > 1 else _("{shown} on {name}", shown=shown[0], name=name)
-    )
+    if request.run is not None:
+        title = _("Models at hand on {name}", name=name)
+    elif len(shown) > 1:
+        title = _("{shown} models on {name}", shown=len(shown), name=name)
+    else:
+        title = _("{shown} on {name}", shown=shown[0], name=name)
     words = _("{=shown} · {name}", shown=", ".join(shown), name=name)
     provenance = form_provenance("evaluate", request.form.key, words, request.repeat_button, theirs=shown)
     whose = EvaluationOwner(visitor, titles, provenance)
