@@ -32,6 +32,7 @@ _PENALTIES = 10.0 ** np.arange(-2, 4)  # in mean squared singular values
 _COSINE = 30.0  # weight of the cosine among the standardized features: nearly unpenalized
 _NEIGHBORS = 0.1  # share of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
+_NO_DOUBT = -1.0  # of a class that another fold does not contain
 _OUTLIER = 2.5  # doubt of a suspicious score, in typical differences
 _TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
 
@@ -72,7 +73,7 @@ def find_doubts(encoder: Encoder, examples: Examples, *, folds: int = _FOLDS, se
     predicted = np.zeros_like(targets)
     for train, held in fold_places(examples, folds, seed):
         checkpoint()
-        predicted[held] = fit_ridge(features[train], targets[train])(features[held])
+        predicted[held] = predict_targets(features[train], targets[train], features[held])
     return judge(examples, predicted)
 
 
@@ -121,11 +122,19 @@ def fit_ridge(features: np.ndarray, targets: np.ndarray) -> Callable[[np.ndarray
     return lambda other: np.asarray((other - center) @ weights + mean)
 
 
+def predict_targets(features: np.ndarray, targets: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the predictions of a ridge regression for other features; NaN for a class without training rows, which it cannot know."""
+    predicted = fit_ridge(features, targets)(others)
+    if targets.shape[1] > 1:
+        predicted[:, ~targets.any(axis=0)] = np.nan
+    return predicted
+
+
 def judge(examples: Examples, predicted: np.ndarray) -> Doubts:
     """Return the doubts about the labels.
 
     Args:
-        predicted: out-of-fold predictions, (n, 1) scores or (n, classes).
+        predicted: out-of-fold predictions, (n, 1) scores or (n, classes); a row whose class has NaN is not doubted.
     """
     assert examples.targets is not None
     if examples.kind == "scored_pairs":
@@ -146,12 +155,15 @@ def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
 
 def _doubt_classes(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
     rows = np.arange(len(targets))
+    is_known = ~np.isnan(predicted[rows, targets])
+    predicted = np.where(np.isnan(predicted), -np.inf, predicted)
     own = predicted[rows, targets]
     others = predicted.copy()
     others[rows, targets] = -np.inf
     best = others.argmax(axis=1)
-    values = others[rows, best] - own
+    values = np.where(is_known, (others[rows, best] - own.clip(-1e9)).clip(_NO_DOUBT), _NO_DOUBT)
     # Confident learning: a row counts if it is predicted as another class as confidently as rows of that class are.
-    thresholds = np.array([own[targets == label].mean() if (targets == label).any() else np.inf for label in range(predicted.shape[1])])
+    members = [own[is_known & (targets == label)] for label in range(predicted.shape[1])]
+    thresholds = np.array([one.mean() if len(one) else np.inf for one in members])
     confident = (others[rows, best] >= thresholds[best]) & (values > 0)
     return Doubts(values, np.where(values > 0, best, targets), int(confident.sum()))

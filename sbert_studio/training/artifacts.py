@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.split import find_pair_classes, normalize_text
 from ..evaluation.encoding import TIE, encode_columns, pair_similarities
-from ..evaluation.label_errors import Doubts, fit_ridge, judge, target_matrix
+from ..evaluation.label_errors import Doubts, fit_ridge, judge, predict_targets, target_matrix
 from ..evaluation.learning_curve import describe_curve
 from ..evaluation.report import describe_gain, describe_selection, format_interval
 from ..i18n import _, ngettext
@@ -236,7 +236,7 @@ def _find(model: Trainable, held: Examples, reference: Examples | None) -> tuple
         new, old = (unit(vectors) for vectors in encode_columns(cast("Encoder", model), [held.texts[0], known.texts[0]]))
         # Without reference texts, the rows themselves are known: nothing contradicts a label then.
         is_separate = reference is not None and known.labels == held.labels
-        doubts = judge(held, fit_ridge(old, target_matrix(known))(new)) if is_separate else None
+        doubts = judge(held, predict_targets(old, target_matrix(known), new)) if is_separate else None
         return _category_mistakes(new, held, old, known), doubts
     if held.kind == "scored_pairs" or (held.kind == "labelled_pairs" and held.ordered):
         scores = pair_similarities(model, held.texts[0], held.texts[1])

@@ -89,6 +89,15 @@ def test_wrong_labels_are_listed_first(make: object) -> None:
     assert error.mean() < before.mean() / 2, "the prediction is nearer to the right label"
 
 
+def test_a_class_of_a_single_row_raises_no_doubt() -> None:
+    examples = labelled_texts(200)
+    assert examples.targets is not None
+    texts, targets = list(examples.texts[0]), examples.targets.copy()
+    texts[3], targets[3] = "zebra quagga okapi", len(examples.labels)
+    doubts = find_doubts(WordSums(), replace(examples, texts=(tuple(texts),), targets=targets, labels=(*examples.labels, "rare")))
+    assert doubts.values[3] < 0 and doubts.predicted[3] == len(examples.labels) and np.isfinite(doubts.values).all()
+
+
 def test_ordered_labels_are_checked_and_others_refused() -> None:
     doubts = find_doubts(WordSums(), labelled_pairs(120))
     assert len(doubts.values) == 120 and set(doubts.predicted) <= {0, 1, 2}
