@@ -53,6 +53,7 @@ class Limits:
     all_uploads_mb: int = variable(0, "maximum daily uploads in total, in MiB", min=0)
     keep_days: int = variable(0, "days until a run is deleted (the date is shown on the page)", min=0)
     runs_mb: int = variable(0, "disk space for all runs, in MiB; beyond it, the oldest are deleted after a day's notice", min=0)
+    llm_requests: int = variable(0, "maximum number of requests per day to the language model, of all visitors together", min=0)
 
     @classmethod
     def from_env(cls, env: Mapping[str, str], shared: bool) -> Limits:
@@ -75,6 +76,7 @@ SHARED_LIMITS = Limits(
     all_uploads_mb=8_192,
     keep_days=14,
     runs_mb=20_480,
+    llm_requests=2_000,
 )
 
 

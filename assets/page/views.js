@@ -195,10 +195,10 @@
     if (value.empty) return root.replaceChildren(empty(value.empty));
     const judged = () => value.questions.filter((one) => one.hits.some((hit) => hit.ticked)).flatMap((one) => one.hits.map((hit) => [one.query, hit.text, hit.ticked ? 1 : 0]));
     root.replaceChildren(el("div", { class: "sb-table-head" }, el("p", { class: "sb-caption" }), window.SB.takeaway("relevance", ["query", "document", "grade"], judged)),
-      ...value.questions.map((one, number) => el("section", { class: "sb-question", "aria-label": one.query },
+      ...value.questions.map((one) => el("section", { class: "sb-question", "aria-label": one.query },
         el("p", { class: "sb-verdict", translate: "no" }, one.query),
-        el("ul", { class: "sb-ticks" }, one.hits.map((hit, place) => {
-          const box = el("input", { type: "checkbox", on: { change: () => { hit.ticked = box.checked; select(host, "tick", [number, place, box.checked]); } } });
+        el("ul", { class: "sb-ticks" }, one.hits.map((hit) => {
+          const box = el("input", { type: "checkbox", on: { change: () => { hit.ticked = box.checked; select(host, "tick", [one.query, hit.row, box.checked]); } } });
           box.checked = hit.ticked;
           return el("li", {}, el("label", {}, box, el("span", { translate: "no" }, hit.text.length > value.shown ? `${hit.text.slice(0, value.shown)}…` : hit.text)));
         })))));

@@ -137,7 +137,7 @@ def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...]
 
     if out is not None:  # before the evaluation, which may take hours
         require_suffix(out)
-        require_writable_file(out, existing_path(source))
+        require_writable_file(out, existing_path(source), options[5])  # the table, and its further documents
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
     if out is not None:

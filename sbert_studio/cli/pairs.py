@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..services.written_queries import WritingOptions
 
 _JSONL = ".jsonl"
+_MARGINS = ("relative-margin", "absolute-margin", "max-score", "min-score")
 _LEAST_SHOWN = 10  # suspicious labels
 Out = Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Output file, which train reads.")]
 
@@ -67,8 +69,10 @@ def pairs(
     """
     from ..data.document_pairs import PairOptions
 
-    _require_json_lines(out, *documents)
+    _require_json_lines(out, *documents, llm_prompt, llm_examples)
     names = [name.strip() for name in sources.split(",") if name.strip()]
+    if plan and "llm" not in names:
+        raise StudioError("--plan estimates the queries of a language model", "add --from llm, or omit --plan")
     with open_studio() as studio, progress_by_phase() as begin_phase:
         language_model = studio.language_models.open(llm_url, llm_model) if "llm" in names else None
         writing = _writing_options(studio, llm_prompt, llm_examples, llm_passages, llm_depth, llm_price, seed)
@@ -101,11 +105,15 @@ def _writing_options(
         columns = [table.column(name) for name in table.columns[:2]]
         known = tuple(zip(columns[0], columns[1] if len(columns) > 1 else [""] * len(table), strict=True))
     try:
+        instruction = INSTRUCTION if prompt is None else prompt.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise StudioError(f"the instruction {prompt} cannot be read: {reason}", "specify a text file with --llm-prompt") from None
+    try:
         prices = [float(one) for one in price.split(",")] if price else []
-        instruction = prompt.read_text(encoding="utf-8") if prompt is not None else INSTRUCTION
     except ValueError:
-        prices, instruction = [-1], ""
-    if prices and (len(prices) != 2 or min(prices) < 0):
+        prices = [-1]
+    if prices and (len(prices) != 2 or not all(0 <= one < math.inf for one in prices)):
         raise StudioError(f"--llm-price is {price!r}", "write two numbers, such as 0.15,0.60")
     return WritingOptions(instruction, known, passages, depth, (prices[0], prices[1]) if prices else None, seed)
 
@@ -136,7 +144,10 @@ def negatives(
     """Add hard negatives to pairs: the texts most similar to each query that are probably not relevant."""
     from ..explore.hard_negatives import NegativeOptions
 
-    _require_json_lines(out, file)
+    _require_json_lines(out, file, *(corpus or ()))
+    for name, number in zip(_MARGINS, (relative_margin, absolute_margin, max_score, min_score), strict=True):
+        if number is not None and math.isnan(number):
+            raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
     margin = relative_margin if relative_margin >= 0 else None
     options = NegativeOptions(per_row, margin, absolute_margin, max_score, min_score, skip, depth)
     with open_studio() as studio, progress_by_phase() as begin_phase:
@@ -155,9 +166,13 @@ def negatives(
     return Answer({**found.to_json(), "out": str(out)}, [*lines, f"next: sbert-studio train {out}"])
 
 
-def _require_json_lines(out: Path, *sources: Path) -> None:
+def _require_json_lines(out: Path, *sources: Path | None) -> None:
     if out.suffix.lower() != _JSONL:
         raise StudioError(f"{out.name} is not a JSON Lines file", "use an --out name that ends in .jsonl")
+    for folder in (source for source in sources if source is not None and source.is_dir()):
+        corpus = folder / "corpus.jsonl"  # of a BEIR folder, which contains documents in this file alone
+        if out.resolve() == corpus.resolve() or (not corpus.is_file() and out.resolve().is_relative_to(folder.resolve())):
+            raise StudioError(f"{out} is among the documents of {folder}, and would be read as one of them", "write it elsewhere")
     require_writable_file(out, *sources)
 
 

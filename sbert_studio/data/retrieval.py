@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -175,7 +176,7 @@ def unpack_beir(path: Path, max_bytes: int) -> Iterator[Path]:
                                     "use a smaller set",
                                 )
                             out.write(block)
-        except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError) as error:  # RuntimeError: encrypted
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:  # RuntimeError: encrypted
             raise StudioError(_("{name} cannot be unpacked", name=path.name), "pack the folder again, without a password") from error
         yield folder
 
@@ -184,8 +185,11 @@ def _archived_files(path: Path) -> dict[str, str]:
     """Return the members of a zip archive that belong to a retrieval set, by their path in a BEIR folder."""
     if path.suffix.lower() != ".zip" or not zipfile.is_zipfile(path):
         return {}
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if not name.startswith("__MACOSX")]
+    except (zipfile.BadZipFile, ValueError):  # the reader of documents or tables says that it is damaged
+        return {}
     found = [(match[1], name) for name in names if (match := _ARCHIVED.fullmatch(name.replace("\\", "/")))]
     folder = next((name.removesuffix(own) for own, name in found if own.startswith("corpus")), "")
     return {own: name for own, name in found if name.replace("\\", "/") == f"{folder}{own}".replace("\\", "/")}

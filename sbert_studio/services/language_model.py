@@ -10,6 +10,7 @@ import http.client
 import ipaddress
 import json
 import logging
+import queue
 import re
 import ssl
 import threading
@@ -17,19 +18,19 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeVar
 
-from ..errors import StudioError
+from ..errors import StudioError, to_valid_utf8
 from ..explore.vector_store import evict_files
 from ..i18n import _
 from ..progress import Progress, checkpoint
 from ..workspace import write_json
-from .resources import Service
+from .resources import Resources, Service
 
 if TYPE_CHECKING:
     from ..models.generator import TextGenerator
@@ -43,7 +44,7 @@ _MAX_RESPONSE = 1 << 20  # bytes
 _PARALLEL = 4
 _TRIES, _PAUSE, _MAX_PAUSE = 3, 0.5, 20.0  # attempts, and seconds between them: 0.5, 1, … or as the endpoint demands
 _MAX_TIMEOUTS = 3  # of all prompts together; then the endpoint counts as down
-_POLL_SECONDS = 0.2
+_POLL_SECONDS, _DAY = 0.2, 86_400.0
 _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 _CHAT = "/chat/completions"
 _MAX_TOKENS = 64  # of an answer of a local model, which is a single line
@@ -51,7 +52,7 @@ LOCAL = "local"
 """The URL that stands for a model on this machine: its name is a folder or a Hugging Face id."""
 QUOTES = "\"'`*_“”‘’«»「」『』《》 "
 """Characters around an answer that are not part of it."""
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"^(?:[-*#>\s]+|\d+[.)]\s+)|[*_`#]+$")
 _DECLINED = re.compile(
     r"(?:i['’]?m |i am )?(?:very )?sorry\b|i (?:can ?not|can['’]t|won['’]t|am unable)\b|i['’]m unable\b|as an ai\b|unable to\b"
@@ -78,6 +79,13 @@ class _Temporary(ModelError):
     def __init__(self, reason: str, pause: float = 0.0) -> None:
         super().__init__(reason)
         self.pause = pause
+
+
+@dataclass(frozen=True)
+class _Crash:
+    """An unexpected error in a thread."""
+
+    error: BaseException
 
 
 @dataclass(frozen=True)
@@ -130,11 +138,42 @@ class Prompt:
     user: str
 
 
+class RequestBudget:
+    """Number of requests within a day, by all visitors together, since anyone can be any number of visitors.
+
+    Args:
+        most: the maximum; 0 for no limit.
+    """
+
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._clock = most, clock
+        self._times, self._lock = deque[float](), threading.Lock()
+
+    def spend(self) -> None:
+        """Count a request.
+
+        Raises:
+            ModelError: the maximum is reached.
+        """
+        with self._lock:
+            now = self._clock()
+            while self._times and self._times[0] < now - _DAY:
+                self._times.popleft()
+            if self._most:
+                if len(self._times) >= self._most:
+                    raise _Unavailable(_("the limit of {most} requests per day is reached", most=f"{self._most:,}"))
+                self._times.append(now)
+
+
 class LanguageModelService(Service):
     """Opens language models. On a shared page, only the endpoint that its operator configured can be used.
 
     Otherwise a visitor could make the server send requests to its private network, or receive the operator's key.
     """
+
+    def __init__(self, resources: Resources) -> None:
+        super().__init__(resources)
+        self._budget = RequestBudget(self.settings.limits.llm_requests)
 
     @property
     def takes_addresses(self) -> bool:
@@ -165,13 +204,14 @@ class LanguageModelService(Service):
         if not key and (not url or not known.llm_url or _same_address(url, known.llm_url)):
             key = known.llm_key
         endpoint = Endpoint.parse(url or known.llm_url, model or known.llm_model, key)
-        return LanguageModel(endpoint, self.workspace.cache("language-model"), known.llm_seconds)
+        return LanguageModel(endpoint, self.workspace.cache("language-model"), known.llm_seconds, self._budget)
 
     def _open_local(self, name: str) -> LanguageModel:
         if not name:
             raise StudioError("the name of the language model is missing", "specify a folder or a Hugging Face id")
         model = self.catalog.load_generator(name, allow_folders=self.takes_addresses or name == self.settings.llm_model)
-        return LocalLanguageModel(model, Endpoint(LOCAL, name), self.workspace.cache("language-model"), self.settings.llm_seconds)
+        cache = self.workspace.cache("language-model")
+        return LocalLanguageModel(model, Endpoint(LOCAL, name), cache, self.settings.llm_seconds, self._budget)
 
 
 class LanguageModel:
@@ -180,10 +220,13 @@ class LanguageModel:
     Args:
         folder: cache of answers.
         seconds: maximum time of a request.
+        budget: counts the requests; ``None`` for no limit.
     """
 
-    def __init__(self, endpoint: Endpoint, folder: Path, seconds: float) -> None:
-        self.endpoint, self._folder, self._seconds = endpoint, folder, seconds
+    _END_SECONDS = 0.1  # seconds to wait for each request that is under way: an answer that is being stored is finished
+
+    def __init__(self, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
+        self.endpoint, self._folder, self._seconds, self._budget = endpoint, folder, seconds, budget
         self._lock = threading.Lock()
         self._timeouts, self._down = 0, ""
         own = [urllib.request.ProxyHandler({})] if _is_local(endpoint.url) else []
@@ -195,20 +238,37 @@ class LanguageModel:
         Args:
             accept: converts the text of an answer, or raises a ModelError if it is not usable; only usable answers are cached.
         """
-        stop = threading.Event()
-        pool = ThreadPoolExecutor(_PARALLEL, thread_name_prefix="language-model")
+        stop, waiting, results = threading.Event(), iter(enumerate(prompts)), queue.SimpleQueue[tuple[int, T | ModelError | _Crash]]()
+
+        def work() -> None:
+            for place, prompt in waiting:
+                if stop.is_set():
+                    return
+                try:
+                    results.put((place, self._ask(prompt, accept, stop)))
+                except BaseException as error:  # raised below
+                    results.put((place, _Crash(error)))
+
+        found: dict[int, T | ModelError] = {}
+        # Daemon threads, unlike those of a pool: a command that was interrupted does not wait for an endpoint that does not answer.
+        threads = [threading.Thread(target=work, name="language-model", daemon=True) for _ in prompts[:_PARALLEL]]
+        for thread in threads:
+            thread.start()
         try:
-            futures = [pool.submit(self._ask, prompt, accept, stop) for prompt in prompts]
-            left: set[Future[T | ModelError]] = set(futures)
-            while left:
+            while len(found) < len(prompts):
                 checkpoint()
-                done, left = wait(left, _POLL_SECONDS, FIRST_COMPLETED)
-                if progress is not None and done:
-                    progress(len(futures) - len(left), len(futures))
-            return [future.result() for future in futures]
+                with suppress(queue.Empty):
+                    place, answer = results.get(timeout=_POLL_SECONDS)
+                    if isinstance(answer, _Crash):
+                        raise answer.error
+                    found[place] = answer
+                    if progress is not None:
+                        progress(len(found), len(prompts))
+            return [found[place] for place in range(len(prompts))]
         finally:
             stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+            for thread in threads:
+                thread.join(self._END_SECONDS)
             evict_files(self._folder, _CACHE_BYTES, self._folder, "*.json")
 
     def _ask(self, prompt: Prompt, accept: Callable[[str], T], stop: threading.Event) -> T | ModelError:
@@ -237,6 +297,8 @@ class LanguageModel:
             if self._down:
                 raise _Unavailable(self._down)
             try:
+                if self._budget is not None:
+                    self._budget.spend()
                 return self._complete(prompt, stop)
             except _Unavailable as error:
                 self._down = error.reason
@@ -266,7 +328,7 @@ class LanguageModel:
                 raise _status_error(error.code, error.headers.get("Retry-After", "")) from None
         except TimeoutError:
             raise self._timed_out() from None
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, UnicodeError) as error:  # UnicodeError: a host name that no name can be
             cause = error.reason if isinstance(error, urllib.error.URLError) else error
             if isinstance(cause, TimeoutError):
                 raise self._timed_out() from None
@@ -287,8 +349,10 @@ class LanguageModel:
 class LocalLanguageModel(LanguageModel):
     """A language model on this machine. It answers one prompt at a time."""
 
-    def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float) -> None:
-        super().__init__(endpoint, folder, seconds)
+    _END_SECONDS = 5.0  # it ends with the next token, and must not compute while the program exits
+
+    def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
+        super().__init__(endpoint, folder, seconds, budget)
         self._model = model
 
     def _digest(self, prompt: Prompt) -> str:
@@ -312,8 +376,10 @@ class LocalLanguageModel(LanguageModel):
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirect, which could lead to a private address."""
 
-    def redirect_request(self, *_args: object, **_named: object) -> None:
+    def http_error_302(self, *_args: object) -> None:  # type: ignore[override]
         return None
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302  # type: ignore[assignment]
 
 
 def _read_body(response: IO[bytes], deadline: float) -> bytes:
@@ -354,7 +420,7 @@ def _answer_text(body: bytes) -> str:
         raise ModelError(_("the model declined"))
     if not isinstance(text, str) or not text.strip():
         raise ModelError(_("the answer is empty"))
-    return text
+    return to_valid_utf8(text)
 
 
 def single_line(answer: str) -> str:

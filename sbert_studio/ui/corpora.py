@@ -216,9 +216,12 @@ def open_column(page: Page, corpus: str, column: str, owner: object = None) -> s
 
 
 def delete_file(page: Page, corpus: str, owner: object, language: str = "en") -> str:
-    """Delete the visitor's file, and return the key of the sample that is selected instead."""
-    selected = page.corpora.get(corpus)
-    page.files.remove(page.visitor(owner), selected.id.removeprefix(FILE))
+    """Delete the visitor's file with what was made from it, and return the key of the sample that is selected instead."""
+    selected, visitor = page.corpora.get(corpus), page.visitor(owner)
+    page.files.remove(visitor, selected.id.removeprefix(FILE))
+    for file in page.files.list_files(visitor):
+        if str(file.layout.get("data", "")).startswith(f"{selected.id} "):  # a data_key, with any columns
+            page.files.remove(visitor, file.id)
     page.corpora.remove(corpus)
     notify_info("Your file was deleted here.", duration=6, title=html.escape(selected.corpus.name))
     return page.corpora.put(page.corpora.sample(language=language))

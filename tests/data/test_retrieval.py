@@ -95,6 +95,16 @@ def test_a_zip_of_a_beir_folder_is_read_without_what_else_it_contains(tmp_path: 
     assert (found.name, found.digest) == ("my set", read_beir(folder).digest) and not unpacked.exists()
     with pytest.raises(StudioError, match="larger than the maximum"), unpack_beir(path, 10):
         pass
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+            archive.writestr(name, "a text " * 100)
+    damaged = bytearray(path.read_bytes())
+    damaged[42:60] = b"\xff" * 18  # within the compressed bytes of the first file
+    path.write_bytes(damaged)
+    with pytest.raises(StudioError, match="cannot be unpacked"), unpack_beir(path, 1 << 20):
+        pass
+    path.write_bytes(damaged.replace(b"PK\x01\x02", b"PK\x01\x09"))
+    assert not is_beir_archive(path), "its list of files is damaged"
     documents = tmp_path / "documents.zip"
     with zipfile.ZipFile(documents, "w") as archive:
         archive.writestr("corpus.jsonl", "{}")

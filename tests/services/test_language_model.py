@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from sbert_studio.services import Studio, language_model
 from sbert_studio.services.language_model import Endpoint, LanguageModel, ModelError, Prompt
 from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.services.topic_names import TopicNames, clean_topic_name, name_topics, with_names
-from sbert_studio.settings import Settings
+from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 
 KEY = "sk-secret-0123456789"
 
@@ -115,6 +116,7 @@ def test_other_failures_have_a_reason(reply: Reply, reason: str, tmp_path: Path)
         (Reply(status=401, body=f"wrong key {KEY}".encode()), "rejected the key"),
         (Reply(status=404), "no such address or model"),
         (Reply(status=302, headers={"Location": "http://127.0.0.1:9/private"}), "redirects"),
+        (Reply(status=308, headers={"Location": "http://[no address"}), "redirects"),
         (Reply("slow", seconds=5), "no answer within 0.3 s"),
     ],
 )
@@ -136,6 +138,13 @@ def test_a_missing_server_is_reported_and_waiting_can_be_cancelled(tmp_path: Pat
         with pytest.raises(StoppedError), stoppable(lambda: bool(server.asked)):
             ask(model_at(server, tmp_path, seconds=30), *map(str, range(9)))
         assert len(server.asked) <= language_model._PARALLEL
+
+
+def test_half_characters_are_replaced_and_names_that_no_host_can_have_are_not_reached(tmp_path: Path) -> None:
+    with replies(Reply("half \ud800")) as server:
+        assert ask(model_at(server, tmp_path), "one") == ["half ?"]
+    for host in ("a..b", f"{'a' * 70}.example"):
+        assert ask(LanguageModel(Endpoint.parse(f"http://{host}/v1", "tiny"), tmp_path, 5), "two") == ["[the endpoint cannot be reached]"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +178,7 @@ def studio(tmp_path: Path, tiny_model: Path) -> Iterator[Open]:
     """A studio with these settings, shared or not."""
     opened = []
 
-    def start(*, shared: bool, **settings: str) -> Studio:
+    def start(*, shared: bool, **settings: Any) -> Studio:
         opened.append(studio_at(tmp_path / str(len(opened)), tiny_model, **settings))
         found = opened[-1].__enter__()
         if shared:
@@ -195,6 +204,19 @@ def test_visitors_of_a_shared_page_use_the_configured_endpoint_or_none(studio: O
     with pytest.raises(StudioError, match="base URL"):
         keyed.language_models.open()
     assert not Studio(Settings(home=configured.settings.home, host="0.0.0.0")).language_models.takes_addresses
+
+
+def test_visitors_together_make_a_limited_number_of_requests_per_day(studio: Open) -> None:
+    clock = [0.0]
+    with serve_model(Reply) as server:
+        shared = studio(shared=True, llm_url=server.url, llm_model="big", limits=Limits(llm_requests=3)).language_models
+        shared._budget._clock = lambda: clock[0]
+        assert ask(shared.open(), "one", "two") == ["one", "two"] == ask(shared.open(), "one", "two"), "the second time from the cache"
+        found = ask(shared.open(), "three", "four", "five")
+        assert len(server.asked) == 3 and sum("limit of 3 requests per day" in one for one in found) == 2
+        clock[0] = 86_401.0
+        assert ask(shared.open(), "six") == ["six"]
+    assert SHARED_LIMITS.llm_requests > 0 == Limits().llm_requests
 
 
 def test_the_configured_key_is_sent_to_the_configured_address_only(studio: Open) -> None:
@@ -278,7 +300,7 @@ def test_the_name_is_what_remains_of_an_answer(answer: str, name: str) -> None:
     [
         ("Sure! Here is a name:\nLost cards", "longer"), ("The texts are all about customers who have lost their bank cards", "longer"),
         ("x" * 61, "longer"), ("I cannot name this group.", "declined"), ("抱歉，我无法回答。", "declined"), ('""', "empty"),
-        ("<think>only</think>", "empty"),
+        ("<think>only</think>", "empty"), ("<think>half of a thought", "empty"),
     ],
 )  # fmt: skip
 def test_other_answers_are_no_names(answer: str, reason: str) -> None:

@@ -180,3 +180,27 @@ def test_commands_write_files_that_the_next_one_reads(
     assert sum(f"negative_{n}_score" in line for line in triplets.read_text().splitlines() for n in (1, 2)) == second["negatives"]
     assert run_command(["pairs", str(folder), "--out", str(tmp_path / "pairs.csv")]) == 2
     assert run_command(["pairs", str(folder), "--out", str(pairs), "--from", "guesses"]) == 2
+    # No command writes over what it reads, or where it would read it the next time.
+    corpus, inside = folder / "corpus.jsonl", tmp_path / "docs" / "pairs.jsonl"
+    write_json_lines(inside.with_name("a.jsonl"), [{"text": "a text"}])
+    before = corpus.read_bytes()
+    refused = [
+        ["negatives", pairs, "--corpus", corpus, "--out", corpus], ["negatives", pairs, "--corpus", folder, "--out", corpus],
+        ["pairs", corpus, "--llm-examples", pairs, "--out", pairs], ["pairs", inside.parent, "--out", inside],
+    ]  # fmt: skip
+    capsys.readouterr()
+    for command in refused:
+        assert run_command([*map(str, command), "--model", str(static)]) == 2
+    assert corpus.read_bytes() == before and not inside.exists() and json.loads(pairs.read_text().splitlines()[0])["query"]
+    assert capsys.readouterr().err.count("would be read as one of them") == 2
+    more = (
+        ["--llm-prompt", tmp_path / "none.txt"],
+        ["--llm-prompt", Path(static) / "model.safetensors"],
+        ["--llm-price", "nan,1"],
+        ["--plan"],
+    )
+    for options in more:
+        assert run_command(["pairs", str(corpus), "--out", str(tmp_path / "x.jsonl"), *map(str, options)]) == 2
+    assert run_command(["negatives", str(pairs), "--out", str(tmp_path / "x.jsonl"), "--relative-margin", "nan"]) == 2
+    told = capsys.readouterr().err
+    assert all(part in told for part in ("No such file", "not UTF-8", "two numbers", "add --from llm", "--relative-margin is not a number"))

@@ -117,6 +117,11 @@ def test_the_command_answers_as_the_contract_has_it(
     assert run(["evaluate", static, "--retrieval", str(judged), "--out", str(tmp_path / "scores.csv")]) == 0
     assert (tmp_path / "scores.csv").read_text(encoding="utf-8-sig").splitlines()[2].startswith("judged.csv,BM25,lexical,")
     words = capsys.readouterr().out
+    before = judged.read_bytes()
+    for out, more in ((judged, []), (tmp_path / "scores.txt", []), (tmp_path / "r.xlsx", ["--recommend"])):
+        assert run(["evaluate", "no-model", "--retrieval", str(judged), "--out", str(out), *more]) == 2
+    told = capsys.readouterr().err
+    assert judged.read_bytes() == before and all(part in told for part in ("is the input file", "cannot be written to", "writes no file"))
     assert all(word in words for word in ("nDCG@10", "Recall@100", "BM25", "missed document"))
     texts = list(dict.fromkeys(sentences(12)))
     rows = [{"_id": f"d{place}", "title": text, "text": texts[place - 1]} for place, text in enumerate(texts)]

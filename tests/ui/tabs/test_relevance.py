@@ -13,6 +13,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import Header
+from sbert_studio.ui.tabs.evaluate import relevance
 from sbert_studio.ui.tabs.evaluate.relevance import (
     parse_questions,
     restore,
@@ -44,8 +45,16 @@ def test_ticks_make_a_table_of_all_texts_that_models_are_evaluated_on(page: Page
         assert [hit["text"] for hit in one["hits"]] == [TEXTS[row] for row in rows]
     with pytest.raises(StudioError, match="no passage is ticked"):
         write_judgments(page, None, corpus)
-    place = [hit["row"] for hit in shown[0]["hits"]].index(3)
-    for item in ([0, 0, True], [0, 0, False], [0, place, True], [5, 0, True], [0, 99, True], ["a", 0, True], None):
+    other = next(hit["row"] for hit in shown[0]["hits"] if hit["row"] != 3)
+    for item in (
+        [asked[0], other, True],
+        [asked[0], other, False],
+        [asked[0], 3, True],
+        ["a", 3, True],
+        [asked[0], 99, True],
+        [[], {}, 1],
+        None,
+    ):
         note = tick(page, None, corpus, Selection("tick", item))
     assert note["text"].startswith("1 of 2 questions")
     table = read_table(write_judgments(page, None, corpus))
@@ -63,7 +72,8 @@ def test_ticks_make_a_table_of_all_texts_that_models_are_evaluated_on(page: Page
 
 def test_ticks_survive_a_reload_and_another_search_but_belong_to_a_visitor_and_to_the_data(page: Page, corpus: str, static: str) -> None:
     search_questions(page, None, corpus, static, QUESTIONS)
-    tick(page, None, corpus, Selection("tick", [1, 2, True]))
+    row = restore(page, None, corpus).judged["questions"][1]["hits"][2]["row"]
+    tick(page, None, corpus, Selection("tick", [TEXTS[8], row, True]))
     again = restore(page, None, corpus)
     assert again.questions == "\n".join(parse_questions(QUESTIONS)) and again.judged["questions"][1]["hits"][2]["ticked"]
     more = search_questions(page, None, corpus, static, f"another\n{TEXTS[8]}").judged["questions"]
@@ -78,3 +88,18 @@ def test_ticks_survive_a_reload_and_another_search_but_belong_to_a_visitor_and_t
     for wrong in ("", " \n", "\n".join(map(str, range(60)))):
         with pytest.raises(StudioError, match="questions"):
             parse_questions(wrong)
+
+
+def test_ticks_stay_if_another_model_does_not_find_the_passage_and_while_a_search_is_under_way(
+    page: Page, corpus: str, static: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search_questions(page, None, corpus, static, TEXTS[8])
+    row = restore(page, None, corpus).judged["questions"][0]["hits"][0]["row"]
+
+    def pool(*_arguments: object) -> list[int]:
+        tick(page, None, corpus, Selection("tick", [TEXTS[8], row, True]))
+        return [one for one in range(len(TEXTS)) if one != row][:5]
+
+    monkeypatch.setattr(relevance, "_pool", pool)
+    hits = search_questions(page, None, corpus, static, TEXTS[8]).judged["questions"][0]["hits"]
+    assert [hit["row"] for hit in hits if hit["ticked"]] == [row] and len(hits) == 6

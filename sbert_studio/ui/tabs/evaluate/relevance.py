@@ -58,7 +58,10 @@ class UsedJudgments:
 def search_questions(
     page: Page, owner: object, corpus: str | None, model: str | None, questions: str | None, progress: gr.Progress | None = None
 ) -> RelevanceView:
-    """Search the selected texts for every question by meaning and by words; ticks of earlier searches are kept."""
+    """Search the selected texts for every question by meaning and by words; ticks of earlier searches are kept.
+
+    A ticked passage stays, also if another model does not find it.
+    """
     selected = page.corpora.selected(corpus)
     asked = parse_questions(questions)
     report, pools = progress_callback(progress, "Searching"), {}
@@ -73,7 +76,8 @@ def search_questions(
     return _view(found)
 
 
-def _hits(selected: SelectedCorpus, rows: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
+def _hits(selected: SelectedCorpus, found: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
+    rows = dict.fromkeys([*found, *sorted(ticked)])
     return [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in ticked} for row in rows]
 
 
@@ -102,15 +106,17 @@ def parse_questions(questions: str | None) -> list[str]:
 
 
 def tick(page: Page, owner: object, corpus: str | None, selection: Selection) -> Value:
-    """Store a tick of a passage, ``[question, passage, is ticked]``; return the note on what is ready."""
+    """Store a tick of a passage, ``[question, row, is ticked]``; return the note on what is ready.
+
+    Another page of the visitor may have stored other questions meanwhile, which such a tick does not change.
+    """
     selected = page.corpora.selected(corpus)
     with _LOCK:
         found, item = _load(page, owner, selected), selection.item
-        if isinstance(item, list) and len(item) == 3 and all(type(one) is int and one >= 0 for one in item[:2]):
-            question, hit = item[:2]
-            if question < len(found) and hit < len(found[question]["hits"]):
-                found[question]["hits"][hit]["ticked"] = item[2] is True
-                _store(page, owner, selected, found)
+        query, row, is_ticked = item if isinstance(item, list) and len(item) == 3 else ("", -1, False)
+        if hits := [hit for one in found if one["query"] == query for hit in one["hits"] if hit["row"] == row]:
+            hits[0]["ticked"] = is_ticked is True
+            _store(page, owner, selected, found)
     return describe(found)
 
 

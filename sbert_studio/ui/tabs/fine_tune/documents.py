@@ -25,6 +25,7 @@ from ....services.pairs import HELD_OUT
 from ....services.written_queries import INSTRUCTION, WritingOptions
 from ...basket import LabelledPair
 from ...components import form_key
+from ...corpora import FILE
 from ...sessions import file_store
 from ...views import Value, column, shorten, table
 
@@ -46,6 +47,7 @@ _USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
 _LONGER = 3  # times as long as their titles are the texts of a table of documents
 _MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
 _MAX_DOUBTFUL, _MAX_PER_QUERY = 50, 2  # texts that the visitor is asked about, in all and for each query
+MAX_EXAMPLES = 4_000  # characters of the visitor's own queries, which are part of every prompt
 _MAX_SHARED = 200  # passages for which a visitor of a shared page can have queries written
 ORIGINS = {
     "title": _("Title"),
@@ -90,7 +92,7 @@ class WritingInputs:
     examples: str | None = ""
 
     def options(self, settings: GuideSettings) -> WritingOptions:
-        own = tuple((line.strip(), "") for line in (self.examples or "").splitlines() if line.strip())
+        own = tuple((line.strip(), "") for line in (self.examples or "")[:MAX_EXAMPLES].splitlines() if line.strip())
         prices = (settings.input_price, settings.output_price)
         return WritingOptions(
             (self.instruction or "").strip() or INSTRUCTION, own, settings.passages, prices=prices if any(prices) else None
@@ -321,7 +323,14 @@ def _require_pairs(results: MadeData) -> StoredFile:
 
 
 def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path], None], layout: Mapping[str, Any]) -> str:
-    """Store a result with its description, in place of the earlier one of the same data, and return its id."""
+    """Store a result with its description, in place of the earlier one of the same data, and return its id.
+
+    Raises:
+        StudioError: there is not enough space, or the visitor has removed the data meanwhile.
+    """
+    source = str(layout["data"]).partition(" ")[0]
+    if source.startswith(FILE):
+        page.files.get(visitor, source.removeprefix(FILE))
     path = page.downloads.path(name)
     write(path)
     stored = page.files.save(visitor, path, name, "", _USES[step], store_messages(layout))

@@ -347,7 +347,11 @@ def draw(page: Page, panel: Panel) -> None:
                 own |= endpoint_boxes(studio, "guide")
                 own["instruction"] = gr.Textbox(INSTRUCTION, label="Instruction", lines=3, max_lines=8, elem_id="guide-instruction")
                 own["examples"] = gr.Textbox(
-                    label="Questions of your users, one per line", lines=3, max_lines=8, max_length=4000, elem_id="guide-examples"
+                    label="Questions of your users, one per line",
+                    lines=3,
+                    max_lines=8,
+                    max_length=documents.MAX_EXAMPLES,
+                    elem_id="guide-examples",
                 )
         own["inspected"] = view("table", elem_id="guide-inspected")
     # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does. Outside of the column, whose

@@ -15,10 +15,11 @@ from tiny_studio import WORDS, sentences
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import translate_value
 from sbert_studio.services.jobs import JobView
+from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.tabs.fine_tune import documents, documents_panel, handlers
-from sbert_studio.ui.tabs.fine_tune.documents import WritingInputs
+from sbert_studio.ui.tabs.fine_tune.documents import GuideSettings, WritingInputs
 from sbert_studio.ui.tabs.fine_tune.documents_panel import ClickedGuide, GuideView
 from sbert_studio.ui.views import UNCHANGED
 
@@ -122,6 +123,15 @@ def test_documents_become_pairs_negatives_a_model_and_a_comparison(page: Page, c
     _job, view = end_job(page, corpus)
     assert steps_of(view)["negatives"]["status"] == "" and view.negatives_file == {"__type__": "update", "visible": False}
     assert len([file for file in page.files.list_files("local") if file.use.startswith(("document", "hard"))]) <= 2
+
+
+def test_removed_documents_take_along_what_was_made_from_them(page: Page, corpus: str) -> None:
+    click(page, corpus, "start", "pairs")
+    end_job(page, corpus)
+    assert len(page.files.list_files("local")) == 2
+    documents.start_pairs(page, "local", page.corpora.get(corpus), None, GuideSettings(), WritingInputs())
+    corpora.delete_file(page, corpus, None)
+    assert waiting.ended(lambda: page.studio.document_jobs.latest("local")).status == "failed" and not page.files.list_files("local")
 
 
 def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: Page, corpus: str) -> None:
