@@ -54,9 +54,14 @@ QUOTES = "\"'`*_“”‘’«»「」『』《》 "
 """Characters around an answer that are not part of it."""
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL | re.IGNORECASE)
 _MARKUP = re.compile(r"^(?:[-*#>\s]+|\d+[.)]\s+)|[*_`#]+$")
+# What a model declines to do; users write "I cannot reset my password" and "unable to log in", too.
+_WORK = r"(?:help|assist|comply|fulfil|write|generate|create|produce|provide|answer|respond|continue|process|do (?:that|this|so)|name)"
 _DECLINED = re.compile(
-    r"(?:i['’]?m |i am )?(?:very )?sorry\b|i (?:can ?not|can['’]t|won['’]t|am unable)\b|i['’]m unable\b|as an ai\b|unable to\b"
-    r"|(?:很|非常)?抱歉|对不起|我无法|我不能",
+    r"(?:i['’]?m |i am )?(?:very )?sorry\s*(?:[,.!;:]|but\b|i\b|$)"
+    rf"|(?:i (?:can ?not|can['’]t|won['’]t|am unable to)|i['’]m unable to|unable to)\s+{_WORK}\b"
+    r"|i (?:can ?not|can['’]t|won['’]t)[.!]?$"
+    r"|as an ai(?: (?:language )?(?:model|assistant))?\s*[,:]"
+    r"|(?:很|非常)?(?:抱歉|对不起)[，,。！ ]|我(?:无法|不能)(?:回答|提供|生成|写|完成|帮|协助|满足|处理)",
     re.IGNORECASE,
 )
 

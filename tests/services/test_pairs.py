@@ -17,8 +17,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.hard_negatives import NegativeOptions
 from sbert_studio.progress import StoppedError
 from sbert_studio.services import Studio, TrainRequest, language_model
-from sbert_studio.services.language_model import Endpoint, LanguageModel
-from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions
+from sbert_studio.services.language_model import Endpoint, LanguageModel, ModelError
+from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions, clean_query
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.workspace import write_json_lines
 
@@ -204,3 +204,18 @@ def test_commands_write_files_that_the_next_one_reads(
     assert run_command(["negatives", str(pairs), "--out", str(tmp_path / "x.jsonl"), "--relative-margin", "nan"]) == 2
     told = capsys.readouterr().err
     assert all(part in told for part in ("No such file", "not UTF-8", "two numbers", "add --from llm", "--relative-margin is not a number"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_query"),
+    [
+        *((text, True) for text in ("I cannot reset my password", "unable to log in", "sorry board game rules", "我无法登录账户")),
+        *((text, False) for text in ("I'm sorry, I can't.", "Unable to comply.", "As an AI, I do not", "I cannot.", "抱歉，我不能")),
+    ],
+)
+def test_complaints_of_users_are_queries_and_refusals_are_not(answer: str, is_query: bool) -> None:
+    if is_query:
+        assert clean_query(answer) == answer
+    else:
+        with pytest.raises(ModelError, match="declined"):
+            clean_query(answer)
