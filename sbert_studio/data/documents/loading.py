@@ -259,8 +259,8 @@ def _read_beir(path: Path) -> Iterator[Row]:
                 row = json.loads(raw)
             except (ValueError, RecursionError):
                 row = None
-            if not isinstance(row, dict):
-                raise StudioError(_("row {number} is not a JSON object", number=number), "correct it, or remove it")
+            if not isinstance(row, dict):  # counted among the rows without text: the other documents are read
+                row = {}
             identifier, title, text = (cell_text(row.get(key)) for key in ("_id", "title", "text"))
             yield number, identifier, title, text
 

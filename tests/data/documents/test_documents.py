@@ -183,6 +183,10 @@ def test_tables_and_beir_folders_have_a_document_in_each_row(tmp_path: Path) -> 
         assert len(found) == 3 and (found.documents[0].id, found.documents[0].title, found.documents[0].text) == first
     assert load_documents(tmp_path).notes() == ["1 row without text was skipped."]
     assert len(load_documents([tmp_path / "t.csv", tmp_path / "corpus.jsonl"])) == 6
+    damaged = [lines[0], "{damaged", "[" * 5_000, "3", *lines[1:]]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(damaged), encoding="utf-8")
+    found = load_documents(tmp_path)
+    assert found.notes() == ["4 rows without text were skipped."], "a damaged row does not end the file"
     ids = [document.id for document in load_documents(str(tmp_path / "*.jsonl")).documents]
     assert ids == ["d0", "d1", "d2", "q"]
     paths = {tmp_path: True, tmp_path / "t.csv": False, "x.pdf": True, "x.txt": False, "y/*.md": True}
@@ -190,11 +194,11 @@ def test_tables_and_beir_folders_have_a_document_in_each_row(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("first", ["", '{"_id": "a", "text": "some words"}\n'], ids=["first row", "later row"])
-def test_a_row_that_is_nested_too_deeply_is_an_unreadable_table(tmp_path: Path, first: str) -> None:
+def test_a_row_that_is_nested_too_deeply_is_skipped_and_alone_an_unreadable_table(tmp_path: Path, first: str) -> None:
     (tmp_path / "deep.jsonl").write_text(f'{first}{{"text": {"[" * 60_000}\n')
     (tmp_path / "notes.csv").write_text("text\nsome other words\nand some more\n")
     found = load_documents(tmp_path)
-    assert [file.reason for file in found.skipped] == ["table"]
+    assert ([file.reason for file in found.skipped], found.blank_rows) == (([], 1) if first else (["table"], 0))
 
 
 def test_equal_ids_are_numbered_in_linear_time(tmp_path: Path) -> None:
