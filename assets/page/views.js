@@ -193,7 +193,7 @@
   // Passages to tick for each question; the browser draws a tick at once, and the server stores it.
   views.relevance = (root, host) => (value) => {
     if (value.empty) return root.replaceChildren(empty(value.empty));
-    const judged = () => value.questions.filter((one) => one.hits.some((hit) => hit.ticked)).flatMap((one) => one.hits.map((hit) => [one.query, hit.text, hit.ticked ? 1 : 0]));
+    const judged = () => value.questions.filter((one) => one.hits.some((hit) => hit.ticked)).flatMap((one) => one.hits.map((hit) => [one.query, hit.text.replace(/\s+/g, " ").trim(), hit.ticked ? 1 : 0]));
     root.replaceChildren(el("div", { class: "sb-table-head" }, el("p", { class: "sb-caption" }), window.SB.takeaway("relevance", ["query", "document", "grade"], judged)),
       ...value.questions.map((one) => el("section", { class: "sb-question", "aria-label": one.query },
         el("p", { class: "sb-verdict", translate: "no" }, one.query),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,14 @@ def test_ticks_stay_if_another_model_does_not_find_the_passage_and_while_a_searc
     monkeypatch.setattr(relevance, "_pool", pool)
     hits = search_questions(page, None, corpus, static, TEXTS[8]).judged["questions"][0]["hits"]
     assert [hit["row"] for hit in hits if hit["ticked"]] == [row] and len(hits) == 6
+
+
+def test_judged_passages_below_headings_are_read_as_one_column(page: Page, tmp_path: Path, static: str) -> None:
+    path = tmp_path / "pages.jsonl"
+    path.write_text("\n".join(json.dumps({"title": f"Page {row}", "text": text}) for row, text in enumerate(TEXTS)), encoding="utf-8")
+    corpus = page.corpora.keep(None, page.corpora.read(path, ["title", "text"]))
+    assert all(text.count("\n") == 1 for text in page.corpora.get(corpus).corpus.texts)
+    search_questions(page, None, corpus, static, TEXTS[8])
+    tick(page, None, corpus, Selection("tick", [TEXTS[8], 8, True]))
+    used = use_judgments(page, Header(corpus=corpus, model=static)).chosen.corpus
+    assert isinstance(used, str) and len(page.corpora.get(used).corpus.texts) == len(TEXTS)

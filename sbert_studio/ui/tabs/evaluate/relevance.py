@@ -136,11 +136,13 @@ def describe(judgments: list[dict[str, Any]]) -> Value:
 def write_judgments(page: Page, owner: object, corpus: str | None) -> Path:
     """Write the table query, document, grade: 1 for ticked passages, 0 for the others that were shown; then the texts not shown.
 
+    A text is one line: a column whose cells all have two, such as a heading and a passage, would be read as two columns.
+
     Raises:
         StudioError: nothing is ticked.
     """
     selected = page.corpora.selected(corpus)
-    texts = selected.corpus.texts
+    texts = [" ".join(text.split()) for text in selected.corpus.texts]
     judged = [one for one in _load(page, owner, selected) if _ticked(one)]
     if not judged:
         raise StudioError("no passage is ticked", "tick at least one passage for a question")
