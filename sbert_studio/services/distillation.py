@@ -126,6 +126,10 @@ class DistillationService(Service):
         if len(texts) < LEAST_TEXTS:
             message = _("there are {texts} distinct texts; a distillation needs {least}", texts=len(texts), least=LEAST_TEXTS)
             raise StudioError(message, "use more texts")
+        if teacher == student and not (settings or {}).get("layers"):
+            raise StudioError(
+                "the teacher and the student are the same model", "choose a larger teacher, or keep only some layers: --set layers=2"
+            )
         rest, held = _split(texts)
         test, rate, is_scorer = self._test(teacher, student, held, begin_phase)
         before = test.measure(self._untrained(student, int((settings or {}).get("layers") or 0)))

@@ -90,3 +90,6 @@ def test_a_tenth_is_held_out_and_few_texts_are_refused(studio: Studio, tmp_path:
     with pytest.raises(StudioError, match="20 distinct texts; a distillation needs 40"):
         studio.distillation.distill(str(tiny_model), few, str(tiny_model))
     assert studio.distillation.compare(str(tiny_model), str(tiny_model), few) is None
+    few.write_text("\n".join(f"{word} {number}" for word in WORDS for number in range(3)), encoding="utf-8")
+    with pytest.raises(StudioError, match="the same model"):
+        studio.distillation.distill(str(tiny_model), few, str(tiny_model))
