@@ -301,11 +301,13 @@ def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
 
 
 def _comparison_step(results: MadeData) -> Value:
-    about, can_start = results.about(COMPARISON), _has_model(results.run)
+    about, run = results.about(COMPARISON), results.run
+    same = _("Training kept the base model, so the search is the same before and after.")
+    notes = [same] if run is not None and _has_model(run) and run.after.get("strength") == 0 else []
     if not about:
-        text = "Search with the old and the new model, and count what is found."
-        return _step(COMPARISON, "Evaluate", "", text, [("Compare the search before and after", "start")] if can_start else [])
-    return _step(COMPARISON, "Evaluate", "done", about["text"], [("Show", "show"), ("Compare again", "start")])
+        text = notes[0] if notes else "Search with the old and the new model, and count what is found."
+        return _step(COMPARISON, "Evaluate", "", text, [("Compare the search before and after", "start")] if _has_model(run) else [])
+    return _step(COMPARISON, "Evaluate", "done", join(" ", [about["text"], *notes]), [("Show", "show"), ("Compare again", "start")])
 
 
 def _topic(job: JobView | None) -> str:

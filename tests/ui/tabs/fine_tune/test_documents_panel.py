@@ -14,6 +14,7 @@ from tiny_studio import WORDS, sentences
 
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import translate_value
+from sbert_studio.runs.run import Run
 from sbert_studio.services.jobs import JobView
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
@@ -223,3 +224,10 @@ def test_files_of_documents_wait_for_pairs(page: Page, tmp_path: Path) -> None:
     assert actions(documents_panel.show_guide(page, corpus, None), "passages") == ["show"]
     table = click(page, corpus, "show", "passages").view.inspected
     assert isinstance(table, dict) and table["rows"][0][0] == "note.md" and "cat sat" in table["rows"][0][1]
+
+
+def test_a_comparison_says_if_training_kept_the_base_model() -> None:
+    run = Run(id="run-1", owner="local", name="n", status="finished", created="2026-01-01T00:00:00+00:00", model="m", model_path="f")
+    for strength, is_same in ((1, False), (0, True)):
+        made = documents.MadeData(run=run.model_copy(update={"after": {"strength": strength}}))
+        assert ("kept the base model" in documents_panel._comparison_step(made)["text"]) is is_same
