@@ -109,12 +109,20 @@ def _sample_gains(rows: np.ndarray, scores: np.ndarray, covariance: np.ndarray, 
     return np.asarray(factor[chosen] * truncnorm.rvs(-mean[chosen] / sd[chosen], np.inf, mean[chosen], sd[chosen], random_state=random))
 
 
-def describe_curve(curve: Mapping[str, Any] | None) -> str:
-    """Describe a learning curve, as JSON: ``200 more rows: about +0.01, at most +0.03``; empty without one."""
+def describe_curve(after: Mapping[str, Any]) -> str:
+    """Describe the learning curve in the scores of a run: ``200 more rows: about +0.01, at most +0.03``; empty without one.
+
+    If the base model was kept, the gain is that of the model that was not kept, so it says nothing about the model in use.
+    """
+    curve = after.get("learning_curve")
     if not curve:
         return ""
     low, high = curve["interval"]
     values = {"more": f"{curve['more']:,}", "gain": format_difference(curve["gain"]), "high": format_difference(high)}
+    if after.get("strength") == 0:
+        return _(
+            "{more} more rows like these: at most {high} for the fine-tuned model, which is not better than the base model so far", **values
+        )
     if round(low, SCORE_DIGITS) <= 0:
         return _("{more} more rows like these: about {gain}, at most {high}", **values)
     return _("{more} more rows like these: about {gain}, between {low} and {high}", low=format_difference(low), **values)

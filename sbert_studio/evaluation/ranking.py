@@ -26,6 +26,7 @@ DEPTH = 100
 CUT = 10
 _CELLS = 4_000_000  # cells per block of scores: 16 MB
 _MARGIN = 3e-5  # upper bound of the float32 error of a cosine
+_CORRELATION = 0.7  # of the scores of a query with a model and with its fine-tuned version, as measured on documents
 _DECIMALS = 12  # of a float64 cosine; the rest depends on the place of a row within a product
 
 
@@ -63,6 +64,15 @@ class RankingScores:
     def intervals(self) -> dict[str, list[float]]:
         """95 % bootstrap interval of each metric; empty lists with too few queries."""
         return {name: percentile_interval(self.resampled[:, place]) for place, name in enumerate(METRICS)}
+
+    @property
+    def detectable(self) -> float | None:
+        """Difference of the main metric to a fine-tuned model above which it is likely beyond chance; ``None`` with too few queries.
+
+        It is half the width of a 95 % interval of the paired difference, if both models vary over the queries as much as this one.
+        """
+        error = float(self.resampled[:, 0].std()) if len(self.resampled) else np.nan
+        return None if np.isnan(error) else 1.96 * error * (2 * (1 - _CORRELATION)) ** 0.5
 
 
 def score_ranking(scores: np.ndarray, gains: np.ndarray, grades: Sequence[float]) -> np.ndarray:
@@ -128,7 +138,9 @@ def score_rankings(rankings: Sequence[Ranking], data: RetrievalSet) -> RankingSc
         for ranking, grades in zip(rankings, data.grades, strict=True)
     ]
     by_query = np.array(rows)
-    with resample_clusters(data.queries):
+    # Queries from the structure of documents: several can ask for one text.
+    targets = [[str(min(grades)) for grades in data.grades]] if data.known_item else []
+    with resample_clusters(data.queries, *targets):
         drawn = bootstrap_scores(lambda block: block @ by_query / block.sum(axis=1, keepdims=True), len(by_query))
     return RankingScores(by_query, drawn)
 

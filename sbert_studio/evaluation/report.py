@@ -312,7 +312,7 @@ def describe_run(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[st
         describe_retrieval_change(before, after),
         describe_kept_model(after),
         describe_selection(after),
-        describe_curve(after.get("learning_curve")),
+        describe_curve(after),
     )
     return [sentence for sentence in found if sentence]
 

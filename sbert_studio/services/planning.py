@@ -132,32 +132,38 @@ class TrainingPlanner(Service):
 
     def describe_trainings(self, plan: TrainPlan) -> str:
         """Describe a run that trains several times, with its total time if the model's speed is known; empty if it trains once."""
-        from ..training.members import count_passes, plan_curve, plan_folds
+        from ..training.members import count_passes, plan_folds
 
         spec = plan.spec
         try:
             folds = plan_folds(spec, plan.examples, plan.dev_examples)
         except StudioError:
             return ""  # Start reports it
-        parts = len(folds) + len(plan_curve(folds))
-        times = 1 if parts else spec.seeds * max(1, spec.folds)
-        trainings = parts + 1 if parts else times
-        if trainings < 2:
+        times = 1 if folds else spec.seeds * max(1, spec.folds)
+        if not folds and times < 2:
             return plan.time_reason
         epochs = ngettext("{n} epoch", "{n} epochs", spec.epochs, n=f"{spec.epochs:g}")
-        if parts:
-            what = _(
-                "Cross-validation trains {trainings} models for {epochs} each, {parts} on parts of the rows and one on all rows.",
-                trainings=trainings,
-                epochs=epochs,
-                parts=parts,
-            )
+        if folds:
+            what = _("Cross-validation trains {parts}, for {epochs} each.", parts=self.describe_parts(plan), epochs=epochs)
         else:
-            what = _("{trainings} models are trained for {epochs} each.", trainings=trainings, epochs=epochs)
+            what = _("{trainings} models are trained for {epochs} each.", trainings=times, epochs=epochs)
         passes = count_passes(spec, plan.examples, folds) * times
         seconds = passes * self._data.encoding_seconds(spec.model, plan.examples.texts)
         total = [_("This takes about {time} in total.", time=describe_duration(seconds))] if seconds else []
         return join(" ", [what, *total, *filter(None, [plan.time_reason])])
+
+    def describe_parts(self, plan: TrainPlan) -> str:
+        """Return the number of models that cross-validation trains, by purpose; empty without it."""
+        from ..training.members import plan_curve, plan_folds
+
+        folds = plan_folds(plan.spec, plan.examples, plan.dev_examples)
+        if not folds:
+            return ""
+        curve = len(plan_curve(folds))
+        values = {"n": len(folds) + curve + 1, "folds": len(folds), "curve": curve}
+        if not curve:
+            return _("{n} models: {folds} on parts of the rows and one on all rows", **values)
+        return _("{n} models: {folds} on parts of the rows, {curve} on fewer rows for the learning curve, and one on all rows", **values)
 
     def _limit_folds(
         self, spec: TrainSpec, settings: Mapping[str, Any], diagnosis: Diagnosis, before: TrainPlan | None

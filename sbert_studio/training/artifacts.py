@@ -84,7 +84,7 @@ def write_model(
         if _training_pairs(folder)
         else ""
     )
-    caveats = (*_warnings(folder), *filter(None, (describe_selection(after), made, describe_curve(after.get("learning_curve")))))
+    caveats = (*_warnings(folder), *filter(None, (describe_selection(after), made, describe_curve(after))))
     facts = replace(facts, license=encoder.license, language=encoder.languages, caveats=caveats)
     encoder.save(folder / "model", card=encoder.card(facts))
 

@@ -11,7 +11,7 @@ import pytest
 
 from sbert_studio.data import known_items
 from sbert_studio.data.documents.document import Document, Documents, Section
-from sbert_studio.data.known_items import build_known_items
+from sbert_studio.data.known_items import build_known_items, hold_out_documents
 from sbert_studio.data.loading.table import read_table, table_from_columns
 from sbert_studio.data.retrieval import (
     beir_splits,
@@ -205,3 +205,19 @@ def test_queries_are_made_from_headings_titles_and_first_sentences_of_a_sample(m
     assert build_known_items(many).digest == build_known_items(many).digest
     with pytest.raises(StudioError, match="no queries"):
         build_known_items(documents(("d", "d", [((), "Alone.")])))
+
+
+def test_sections_can_also_be_asked_for_by_their_first_sentence_and_documents_with_few_headings_are_held_out_more() -> None:
+    text = "Rivers flow to the sea. Seas do not flow."
+    both = build_known_items(
+        documents(("a", "Water", [(("Water", "Rivers"), text)]), ("b", "The moon", [((), text.upper())])), sentences=True
+    )
+    assert both.queries == ("Rivers", "Rivers flow to the sea.", "The moon") or len(both) == 3
+    assert both.documents[0] == "Seas do not flow." and both.documents[1].startswith("SEAS"), "a text lacks the sentence that asks for it"
+    for sections, number in ((1, 60), (6, 30)):
+        rows = [(f"d{row}", f"Page {row}", [(("", f"Part {row} {part}"), "Short.") for part in range(sections)]) for row in range(300)]
+        held_out = hold_out_documents(documents(*rows))
+        assert len(held_out) == number
+        known = build_known_items(documents(*rows), held_out, sentences=True)
+        assert len(known) == number * sections and len(known.documents) == 300 * sections, "all texts are searched"
+    assert not hold_out_documents(documents(*rows[:99]))

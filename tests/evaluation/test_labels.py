@@ -36,17 +36,19 @@ def test_a_power_law_is_continued(exponent: float, size: float) -> None:
     assert curve.gain == pytest.approx(true, rel=0.15) and curve.interval[0] <= true <= curve.interval[1]
     wide = extrapolate(ROWS, scores, drawn(scores, 0.02), total=500, more=500)
     assert wide is not None and np.diff(wide.interval) > np.diff(curve.interval)
-    assert f"+{curve.gain:.3f}, between" in describe_curve(curve.to_json())
+    assert f"+{curve.gain:.3f}, between" in describe_curve({"learning_curve": curve.to_json()})
 
 
 def test_a_flat_curve_promises_nothing_and_a_perfect_score_cannot_grow() -> None:
     flat = extrapolate(ROWS, [0.8, 0.8, 0.8], drawn([0.8] * 3, 0.004), total=500)
     assert flat is not None and flat.more == 200 and flat.interval[0] == 0 and flat.gain < flat.interval[1] < 0.01
-    assert describe_curve(flat.to_json()) == f"200 more rows like these: about +{flat.gain:.3f}, at most +{flat.interval[1]:.3f}"
+    found = {"learning_curve": flat.to_json()}
+    assert describe_curve(found) == f"200 more rows like these: about +{flat.gain:.3f}, at most +{flat.interval[1]:.3f}"
     perfect = extrapolate(ROWS, [0.9, 0.97, 0.999], drawn([0.9, 0.97, 0.999], 0.001), total=500, more=5000)
     assert perfect is not None and perfect.interval[1] <= 0.001 + 1e-9
     assert extrapolate(ROWS, [0.8, float("nan"), 0.8], drawn([0.8] * 3, 0.1), total=500) is None
-    assert describe_curve(None) == ""
+    assert describe_curve({}) == ""
+    assert "about" not in describe_curve({**found, "strength": 0}) and "at most" in describe_curve({**found, "strength": 0})
     assert [additional_rows(rows) for rows in (20, 90, 400, 1000, 2400)] == [10, 50, 200, 500, 1000]
 
 

@@ -36,7 +36,7 @@ def corpus(page: Page, tmp_path: Path) -> str:
     return page.corpora.open_file(None, path)
 
 
-def test_ticks_make_a_table_of_all_texts_that_models_are_evaluated_on(page: Page, corpus: str, static: str) -> None:
+def test_ticks_make_a_table_of_all_texts_that_models_are_evaluated_on(page: Page, corpus: str, static: str, toasts: list[str]) -> None:
     shown = search_questions(page, None, corpus, static, QUESTIONS).judged["questions"]
     asked = [TEXTS[3] + " moon", TEXTS[8]]
     assert [one["query"] for one in shown] == asked
@@ -66,6 +66,7 @@ def test_ticks_make_a_table_of_all_texts_that_models_are_evaluated_on(page: Page
         TEXTS[3]
     ]
     used = use_judgments(page, Header(corpus=corpus, model=static))
+    assert "now the data of all tabs" in toasts[0] and "docs.csv" in toasts[0]
     key = used.chosen.corpus
     assert isinstance(key, str) and page.corpora.get(key).corpus.name.endswith("relevance.csv")
     assert set(page.corpora.get(key).corpus.texts) == set(TEXTS)

@@ -5,6 +5,7 @@ The questions, the passages found and the ticks are stored for each visitor and 
 
 from __future__ import annotations
 
+import html
 import json
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,6 +23,7 @@ from ....workspace import validate_key, write_json
 from ...components import cancel_button
 from ...handlers import progress_callback
 from ...panel import Panel
+from ...sessions.language import notify_info
 from ...state import Header, OpenedCorpus, SelectedCorpus
 from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, shorten, view
 
@@ -156,8 +158,10 @@ def write_judgments(page: Page, owner: object, corpus: str | None) -> Path:
 
 def use_judgments(page: Page, header: Header) -> UsedJudgments:
     """Select the table as the data of all tabs, and open the form that evaluates on it."""
-    path = write_judgments(page, header.owner, header.corpus)
+    path, earlier = write_judgments(page, header.owner, header.corpus), page.corpora.selected(header.corpus).corpus.name
     key = page.corpora.open_file(header.owner, path, "document")
+    names = {"name": html.escape(path.name), "earlier": html.escape(earlier)}
+    notify_info(_("{name} is now the data of all tabs. To go back, select {earlier} at the top.", **names), title="Data selected")
     return UsedJudgments(page.fit_corpus(key, header), gr.Tabs(selected="scores"))
 
 

@@ -7,13 +7,13 @@ stopped is repeated with the same button: vectors of encoded texts and the answe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....data.document_pairs import DEFAULT_SOURCES
-from ....data.known_items import build_known_items, hold_out_documents
+from ....data.known_items import LEAST_DOCUMENTS, build_known_items, hold_out_documents
 from ....data.schema.names import TITLE, normalize
 from ....errors import StudioError
 from ....evaluation.ranking import METRICS
@@ -32,6 +32,7 @@ from ...views import Value, column, shorten, table
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
     from ....data.documents.document import Documents
+    from ....data.retrieval import RetrievalSet
     from ....runs.run import Run
     from ....services.jobs import BeginPhase, JobView
     from ....services.results import RetrievalResult
@@ -221,7 +222,7 @@ def start_pairs(
         found = studio.pairs.make(
             source, settings.sources, language_model=language_model, writing=options, held_out=held_out, begin_phase=begin
         )
-        text = _describe_pairs(found, len(held_out))
+        text = join(" ", [_describe_pairs(found), _describe_test(page, documents, held_out, found, model, begin)])
         layout = {"data": selected.data_key, "text": text, "shown": _pairs_table(found)}
         name = f"{Path(selected.corpus.name).stem} pairs.jsonl"
         return StepResult(text, _store(page, visitor, PAIRS, name, found.write, layout))
@@ -282,14 +283,7 @@ def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None
     def work(begin: BeginPhase) -> StepResult:
         documents = _load(page, selected, begin)
         held_out = hold_out_documents(documents)
-        known_items = build_known_items(documents, held_out)
-        if held_out:  # copies of a held-out document share its headings, and may have given pairs
-            unseen = known_items.unseen(page.corpora.table(pairs.path).column("query"))
-            if not unseen:
-                raise StudioError(
-                    "the queries of all documents kept for the comparison were used for training", "remove copies of documents"
-                )
-            known_items = known_items.take(unseen)
+        known_items = _test_queries(documents, held_out, page.corpora.table(pairs.path).column("query"))
         found = page.studio.retrieval.evaluate([run.model, run.id], known_items, owner="", begin_phase=begin)
         text = _describe_comparison(found, len(held_out))
         comparison = {"run": run.id, "text": text, "shown": _comparison_table(found, run)}
@@ -299,6 +293,48 @@ def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None
         return StepResult(text)
 
     _submit(page, visitor, selected, COMPARISON, work)
+
+
+def _test_queries(documents: Documents, held_out: Collection[str], trained: Iterable[str]) -> RetrievalSet:
+    """Return queries of held-out documents, which search all texts; of all documents if none are held out."""
+    known_items = build_known_items(documents, held_out, sentences=True)
+    if not held_out:
+        return known_items
+    unseen = known_items.unseen(trained)  # copies of a held-out document share its headings, and may have given pairs
+    if not unseen:
+        raise StudioError("the queries of all documents kept for the comparison were used for training", "remove copies of documents")
+    return known_items.take(unseen)
+
+
+def _describe_test(
+    page: Page, documents: Documents, held_out: Collection[str], pairs: MadePairs, model: str | None, begin: BeginPhase
+) -> str:
+    """Search with the model to be trained, and describe which gain the comparison will be able to show."""
+    if not held_out:
+        return _(
+            "Of fewer than {n} documents, none are kept to test the search, so a gain cannot be proved. Use questions of your own: "
+            "Evaluate, Label relevance.",
+            n=LEAST_DOCUMENTS,
+        )
+    kept = _("{n} documents are not used, so that they can test the search afterwards.", n=f"{len(held_out):,}")
+    try:
+        queries = _test_queries(documents, held_out, (pair.query for pair in pairs.all_pairs))
+    except StudioError as error:
+        return join(" ", [kept, to_sentence(error.message)])
+    scores = page.studio.retrieval.evaluate([model] if model else [], queries, owner="", begin_phase=begin).models[0].scores
+    least, score = None if scores is None else scores.detectable, 0.0 if scores is None else scores.means[METRICS[0]]
+    values = {"n": f"{len(queries):,}", "score": f"{score:.3f}"}
+    if least is None:
+        found = _("They give {n} queries, too few to show a gain.", **values)
+    elif score + least >= 1:
+        found = _("Of {n} queries, the search already finds nearly everything (nDCG@10 {score}), so a gain cannot be shown.", **values)
+    else:
+        found = _(
+            "On {n} queries, nDCG@10 is {score} so far; a difference of more than about {least} can be shown.",
+            **values,
+            least=f"{least:.3f}",
+        )
+    return join(" ", [kept, found])
 
 
 def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work: Callable[[BeginPhase], StepResult]) -> None:
@@ -343,19 +379,15 @@ def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path
     return stored.id
 
 
-def _describe_pairs(pairs: MadePairs, held_out: int) -> str:
+def _describe_pairs(pairs: MadePairs) -> str:
     dropped = sum(number for reasons in pairs.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
-    parts = [
-        ngettext(
-            "{n} pair from {passages} passages; {dropped} candidates were dropped.",
-            "{n} pairs from {passages} passages; {dropped} candidates were dropped.",
-            len(pairs.all_pairs),
-            passages=f"{pairs.passages:,}",
-            dropped=f"{dropped:,}",
-        )
-    ]
-    parts += [_("{n} documents are not used, so that they can test the search afterwards.", n=f"{held_out:,}")] if held_out else []
-    return join(" ", parts)
+    return ngettext(
+        "{n} pair from {passages} passages; {dropped} candidates were dropped.",
+        "{n} pairs from {passages} passages; {dropped} candidates were dropped.",
+        len(pairs.all_pairs),
+        passages=f"{pairs.passages:,}",
+        dropped=f"{dropped:,}",
+    )
 
 
 def _pairs_table(pairs: MadePairs) -> Value:

@@ -57,6 +57,7 @@ _LABELS = {
     "margin": "Margin",
 }
 _EXAMPLES = 10
+_JUDGED = 2_000  # characters of a passage that the visitor is asked about: nearly always the whole passage
 _WRITING = ("passages", "input_price", "output_price")
 _NO_CHOICE = ModelChoice(UNCHANGED, UNCHANGED)
 _HIDDEN = props(visible=False)
@@ -98,11 +99,13 @@ def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
 
 
 def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
-    """Show the progress of a job, and open the data that it has made."""
-    job = documents.latest_job(page, page.visitor(owner), page.corpora.selected(corpus))
-    if _state(job) == guide_state:
+    """Show the progress of a job and of the training run, and open the data that the job has made."""
+    selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
+    job = documents.latest_job(page, visitor, selected)
+    state, shown = _state(job, documents.find_made(page, visitor, selected).run), guide_state or {}
+    if state == guide_state:
         return None
-    result = job.result if job is not None else None
+    result = job.result if job is not None and state["job"] != shown.get("job") else None
     made = result.file if isinstance(result, StepResult) and result.file else UNCHANGED
     return _view(page, corpus, owner, made=made)
 
@@ -177,8 +180,8 @@ def _view(
     return GuideView(
         guide=props(visible=True),
         steps=steps_view(page, selected, found, job),
-        guide_state=_state(job),
-        documents_timer=props(active=job is not None and job.active),
+        guide_state=_state(job, found.run),
+        documents_timer=props(active=(job is not None and job.active) or (found.run is not None and found.run.active)),
         pairs_file=props(visible=found.pairs is not None),
         negatives_file=props(visible=found.negatives is not None),
         inspected=inspected,
@@ -186,8 +189,14 @@ def _view(
     )
 
 
-def _state(job: JobView | None) -> Value | None:
-    return None if job is None else {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")}
+def _state(job: JobView | None, run: Run | None) -> Value:
+    """Return what the steps show of the job and of the training run."""
+    about_job = None if job is None else [getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")]
+    return {"job": about_job, "run": None if run is None else [run.id, run.status, _run_share(run)]}
+
+
+def _run_share(run: Run) -> str:
+    return f"{progress_share(run.step, run.steps) or 0.0:.0%}"
 
 
 def steps_view(page: Page, selected: SelectedCorpus, results: MadeData, job: JobView | None) -> Value:
@@ -218,7 +227,7 @@ def steps_view(page: Page, selected: SelectedCorpus, results: MadeData, job: Job
         if own is not None and own.status == "stopped":
             step["actions"] = [["Continue" if action == "start" else label, action] for label, action in step["actions"]]
     current = next((step for step in steps if not step["status"] and step["name"] != NEGATIVES), None)
-    if current is not None and not running:
+    if current is not None and all(step["status"] != "running" for step in steps):
         current["status"] = "current"
     return {"title": title, "steps": steps}
 
@@ -286,8 +295,7 @@ def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
         text = "Check the settings, then press Start training." if has_pairs else "With the pairs, as with any other data."
         return _step(TRAIN, "Train", "", text)
     if run.active:
-        share = progress_share(run.step, run.steps) or 0.0
-        return _step(TRAIN, "Train", "running", _("{name}: {share} done.", name=run.name, share=f"{share:.0%}"))
+        return _step(TRAIN, "Train", "running", _("{name}: {share} done.", name=run.name, share=_run_share(run)))
     gain, status = gain_view(run), "done" if _has_model(run) else ""
     if gain is None or not status:
         return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)))
@@ -316,7 +324,7 @@ def _topic(job: JobView | None) -> str:
 
 def _doubtful_table(results: MadeData) -> Value | None:
     doubtful = results.about(NEGATIVES).get("doubtful") or []
-    rows = [[shorten(query), shorten(text), score] for query, text, score in doubtful]
+    rows = [[shorten(query), shorten(text, _JUDGED), score] for query, text, score in doubtful]
     columns = [column("Query"), column("Passage", main=True), column("Score", "number")]
     caption = "Do these passages answer the query?"
     note = "Your answers are added to the basket. Mine again: what does not answer the query becomes a hard negative."

@@ -295,8 +295,8 @@ def estimate_view(studio: Studio, draft: Draft) -> Value:
             batch_size=spec.batch_size,
         )
     )
-    if folds := found.estimate.folds:
-        work += _(", in {folds} folds that each hold out part of the rows, and once with all rows", folds=folds)
+    if found.estimate.folds:
+        work = join(", ", [work, studio.planner.describe_parts(plan)])
     work += _(", {trainings} training runs", trainings=trainings) if trainings > 1 else ""
     reasons = [to_sentence(work), to_sentence(found.describe_steps()), _ESTIMATE_NOTE]
     return {"title": to_sentence(found.describe_cost()), "reasons": reasons}

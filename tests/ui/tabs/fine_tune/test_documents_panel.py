@@ -19,10 +19,12 @@ from sbert_studio.services.jobs import JobView
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
+from sbert_studio.ui.sessions import file_store
 from sbert_studio.ui.tabs.fine_tune import documents, documents_panel, handlers
 from sbert_studio.ui.tabs.fine_tune.documents import GuideSettings, WritingInputs
 from sbert_studio.ui.tabs.fine_tune.documents_panel import ClickedGuide, GuideView
 from sbert_studio.ui.views import UNCHANGED
+from sbert_studio.workspace import write_json
 
 from ... import waiting
 from .forms import form_of
@@ -83,14 +85,16 @@ def test_documents_become_pairs_negatives_a_model_and_a_comparison(page: Page, c
     assert actions(click(page, corpus, "start", "pairs").view, "pairs") in (["stop"], ["show", "load", "start"])
     job, view = end_job(page, corpus)
     assert job.status == "finished", job
-    assert steps_of(view)["pairs"]["status"] == "done" and "20 documents are not used" in steps_of(view)["pairs"]["text"]
+    text = steps_of(view)["pairs"]["text"]
+    assert steps_of(view)["pairs"]["status"] == "done" and "22 documents are not used" in text
+    assert re.search(r"On \d+ queries, nDCG@10 is 0\.\d{3} so far; a difference of more than about 0\.\d{3} can be shown", text), text
     assert "文档" in translate_value(view.steps, "zh")["title"]
     table = click(page, corpus, "show", "pairs").view.inspected
     assert isinstance(table, dict) and 10 <= len(table["rows"]) <= 70 and "kept for the comparison" in table["note"]
     path = documents_panel.write_made(page, "pairs", corpus, None)
     assert path is not None
     pairs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert len({pair["document_id"] for pair in pairs}) == COUNT - 20
+    assert len({pair["document_id"] for pair in pairs}) == COUNT - 22
 
     click(page, corpus, "start", "negatives", per_row=2, margin=0.0)
     job, view = end_job(page, corpus)
@@ -114,7 +118,7 @@ def test_documents_become_pairs_negatives_a_model_and_a_comparison(page: Page, c
     click(page, corpus, "start", "comparison")
     job, view = end_job(page, corpus)
     assert job.status == "finished" and view.made is UNCHANGED, job
-    assert "20 documents that were not used for training" in steps_of(view)["comparison"]["text"]
+    assert "22 documents that were not used for training" in steps_of(view)["comparison"]["text"]
     table = click(page, corpus, "show", "comparison").view.inspected
     assert isinstance(table, dict) and run.name in [row[0] for row in table["rows"]] and "BM25" in [row[0] for row in table["rows"]]
     used = click(page, corpus, "use", "use")
@@ -142,7 +146,7 @@ def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: P
     _job, view = end_job(page, corpus)
     assert "ask" in actions(view, "negatives")
     table = click(page, corpus, "ask", "negatives").view.inspected
-    assert isinstance(table, dict)
+    assert isinstance(table, dict) and not any(row[1].endswith("…") for row in table["rows"]), "passages are shown whole"
     documents_panel.answer_doubtful(page, corpus, None, Selection("apart", 0))
     documents_panel.answer_doubtful(page, corpus, None, Selection("together", 1))
     assert documents_panel.answer_doubtful(page, corpus, None, Selection("apart", 10_000)) is UNCHANGED
@@ -157,7 +161,7 @@ def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: P
     made = documents_panel.write_made(page, "pairs", corpus, None)
     assert made is not None
     used = [json.loads(line)["document"] for line in made.read_text(encoding="utf-8").splitlines()]
-    assert pages(row["negative"] for row in rows) <= pages(used) and len(pages(used)) == COUNT - 20, "held-out documents are not used"
+    assert pages(row["negative"] for row in rows) <= pages(used) and len(pages(used)) == COUNT - 22, "held-out documents are not used"
     table = click(page, corpus, "ask", "negatives").view.inspected
     assert isinstance(table, dict)
     assert not {(apart.a, apart.b), (together.a, together.b)} & {tuple(pair) for pair in table["pairs"]}
@@ -224,6 +228,38 @@ def test_files_of_documents_wait_for_pairs(page: Page, tmp_path: Path) -> None:
     assert actions(documents_panel.show_guide(page, corpus, None), "passages") == ["show"]
     table = click(page, corpus, "show", "passages").view.inspected
     assert isinstance(table, dict) and table["rows"][0][0] == "note.md" and "cat sat" in table["rows"][0][1]
+
+
+def test_few_documents_cannot_prove_a_gain(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text(
+        "title,text\n" + "".join(f"All {word},{text} {word}. It is so.\n" for word, text in zip(WORDS, sentences(30), strict=False))
+    )
+    few = page.corpora.keep(None, page.corpora.read(path, ["text"]))
+    click(page, few, "start", "pairs")
+    job, view = end_job(page, few)
+    assert "a gain cannot be proved" in steps_of(view)["pairs"]["text"], job
+
+
+def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus: str) -> None:
+    click(page, corpus, "start", "pairs", crop=False)
+    _job, view = end_job(page, corpus)
+    assert view.documents_timer == {"__type__": "update", "active": False}
+    pairs = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
+    assert pairs is not None
+    source = {"data": {"name": "pairs.jsonl", "sha256": file_store.fingerprint(pairs.path).rpartition(" ")[2]}}
+    state = view.guide_state
+    run = Run(id="run-0000000001", owner="local", name="n", status="running", created="2026-01-01T00:00:00+00:00", model="m", steps=10)
+    page.studio.store.add(run)
+    write_json(page.studio.workspace.run(run.id) / "source.json", source)
+    for status, step, shown in (("running", 3, "30%"), ("running", 6, "60%"), ("stopped", 6, "stopped")):
+        page.studio.store.record(run.id, status=status, step=step)
+        polled = documents_panel.poll_guide(page, corpus, None, state)
+        assert polled is not None and shown in str(steps_of(polled)["train"]["text"]) and polled.made is UNCHANGED
+        assert polled.documents_timer == {"__type__": "update", "active": status == "running"}
+        assert ("current" in [one["status"] for one in steps_of(polled).values()]) is (status != "running")
+        state = polled.guide_state
+        assert documents_panel.poll_guide(page, corpus, None, state) is None
 
 
 def test_a_comparison_says_if_training_kept_the_base_model() -> None:
