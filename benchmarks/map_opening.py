@@ -29,7 +29,7 @@ from synthetic import SyntheticVectors, recombined, sentences
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from browser.chromium import FLAGS, find_chromium
 
-from sbert_studio.explore import large_maps
+from sbert_studio.explore import projection
 from sbert_studio.explore.clusters import ClusterParams
 from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.explore.topics import sample_rows
@@ -187,8 +187,8 @@ def quality(rows: int, folder: Path) -> str:
     with Studio(Settings(home=folder, disk_mb=1 << 15)) as studio:
         vectors = SyntheticVectors.around(None, services=studio).rows(rows)
         texts, layouts = [f"{text} {row}" for row, text in enumerate(recombined(sentences(None), rows))], {}
-        for name, limit in {"all rows": rows, f"a sample of {large_maps.SAMPLE_ROWS:,}": rows - 1}.items():
-            large_maps.LARGE_MAP_ROWS = limit
+        for name, limit in {"all rows": rows, f"a sample of {projection.SAMPLE_ROWS:,}": rows - 1}.items():
+            projection.LARGE_MAP_ROWS = limit
             start = time.perf_counter()
             xy = draw_vectors(studio, vectors, texts)
             layouts[name] = xy, time.perf_counter() - start
@@ -215,7 +215,7 @@ def neighbors_kept(vectors: np.ndarray, xy: np.ndarray) -> float:
     """Return the mean share of the 15 nearest vectors that are among the 15 nearest points, over 2,000 rows that are not in the sample."""
     import faiss
 
-    placed = np.setdiff1d(np.arange(len(vectors)), sample_rows(len(vectors), large_maps.SAMPLE_ROWS))
+    placed = np.setdiff1d(np.arange(len(vectors)), sample_rows(len(vectors), projection.SAMPLE_ROWS))
     rows = np.random.default_rng(0).choice(placed, min(_TESTED, len(placed)), replace=False)
     found = [faiss.knn(np.ascontiguousarray(space[rows]), np.ascontiguousarray(space), _NEAR + 1)[1] for space in (vectors, xy)]
     return float(np.mean([len((set(a.tolist()) & set(b.tolist())) - {row}) / _NEAR for row, a, b in zip(rows, *found, strict=True)]))

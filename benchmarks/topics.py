@@ -115,7 +115,7 @@ def encode(corpus: Corpus) -> np.ndarray:
 def measure_ours(corpus: Corpus, vectors: np.ndarray, names: bool) -> Row:
     """Find topics by the program's default."""
     from sbert_studio.explore.clusters import ClusterParams, cluster
-    from sbert_studio.explore.topic_labels import split_terms
+    from sbert_studio.explore.topics import split_terms
     from sbert_studio.explore.umap import warm_up
     from sbert_studio.workspace import Workspace
 

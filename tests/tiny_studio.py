@@ -61,8 +61,8 @@ def write_model(folder: Path) -> Path:
 def write_static(folder: Path) -> Path:
     """A model of 8 dimensions that averages the vectors of the words: it loads and encodes in no time."""
     from sbert_studio.models.card import model_card
-    from sbert_studio.models.static.distill import build_average_encoder
     from sbert_studio.models.static.vectors import WordVectors
+    from sbert_studio.models.word_encoder import build_average_encoder
 
     encoder = build_average_encoder(
         WordVectors(WORDS, np.random.default_rng(1).normal(size=(len(WORDS), 8)).astype(np.float32), None, "table")

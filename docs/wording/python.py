@@ -12,7 +12,7 @@ Text = str | tuple[str, str]
 """A text, or one for a single thing and one for several."""
 # Arguments that nobody reads, and calls whose words stay in the code.
 _SILENT = {
-    *("again", "api_name", "api_visibility", "classes", "elem_classes", "elem_id", "encoding", "form", "js", "show_progress"),
+    *("again", "api_name", "api_visibility", "classes", "dtype", "elem_classes", "elem_id", "encoding", "form", "js", "show_progress"),
     *("storage_key", "variant"),
 }
 _UNSEEN = {

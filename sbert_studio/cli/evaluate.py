@@ -86,7 +86,7 @@ def evaluate(
     json: Json = False,
 ) -> Answer:
     """Evaluate models on files and compare them. Questions about a file are answered with the same options as in ``train``."""
-    from ..data.loading.formats import SUFFIXES
+    from ..data.loading.table import SUFFIXES
     from .evaluation_tables import format_evaluation, report_answer
 
     models = models or []

@@ -144,7 +144,7 @@ def encode(
         words.append(f"{count(found.account.skipped, 'row')} without text {'are' if found.account.skipped > 1 else 'is'} NaN there")
     listed = {}
     if table.places:
-        from ..data.documents.table import write_passages
+        from ..data.documents.passages import write_passages
 
         listed = {"passages": str(write_passages(table, out.with_suffix(".passages.jsonl")))}
         words.append(f"passages written to {listed['passages']}")

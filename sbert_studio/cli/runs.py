@@ -36,7 +36,7 @@ def runs(
 ) -> Answer:
     """List runs, newest first, with their progress and size on disk."""
     from ..evaluation.report import describe_score
-    from ..runs.actions import available_actions
+    from ..runs.run import available_actions
     from ..services.janitor import run_bytes
 
     with open_studio() as studio:

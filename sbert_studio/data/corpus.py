@@ -24,7 +24,7 @@ from .schema.content import ColumnProfile, find_missing, no_text_error, profile_
 from .schema.names import TITLE
 
 if TYPE_CHECKING:
-    from .documents.table import PassagePlace
+    from .documents.passages import PassagePlace
 
 _MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 

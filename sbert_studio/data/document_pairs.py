@@ -21,8 +21,7 @@ from ..progress import Progress, checkpoint
 from ..registry import setting
 from ..serialization import JsonResult, doc
 from .documents.document import Document
-from .documents.passages import Passage
-from .documents.sentences import split_sentences
+from .documents.passages import Passage, split_sentences
 from .schema.names import CJK
 from .schema.roles import PAIR_COLUMNS
 from .split import normalize_text

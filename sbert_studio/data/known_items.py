@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import StudioError
 from ..i18n import _, join, ngettext
 from .documents.document import Document, Documents
-from .documents.sentences import split_sentences
+from .documents.passages import split_sentences
 from .retrieval import RetrievalSet, build_set
 from .split import normalize_text
 

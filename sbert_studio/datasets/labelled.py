@@ -12,8 +12,21 @@ from ..data.findings import Finding
 from ..data.loading.content import Content
 from ..data.schema.roles import Roles
 from ..i18n import _
-from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Split
-from .text_files import RowBuilder, detect_codec, encoding_note, malformed, missing_file, missing_texts, tab_separated, text_lines
+from .base import (
+    DatasetLayout,
+    DatasetPart,
+    FolderFiles,
+    LineLayout,
+    RowBuilder,
+    Split,
+    detect_codec,
+    encoding_note,
+    malformed,
+    missing_file,
+    missing_texts,
+    tab_separated,
+    text_lines,
+)
 
 _NLI_FILE = re.compile(
     r"(?P<set>snli|multinli)_\d\.\d_(?P<split>train|dev|test)(?:_(?P<section>matched|mismatched))?(?P<suffix>\.jsonl|\.txt)"

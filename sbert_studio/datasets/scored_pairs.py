@@ -16,9 +16,14 @@ from ..data.schema.numbers import parse_number
 from ..data.schema.roles import Roles
 from ..errors import StudioError
 from ..i18n import _
-from .base import DatasetLayout, DatasetPart, FolderFiles, LineLayout, Part, Split
-from .text_files import (
+from .base import (
+    DatasetLayout,
+    DatasetPart,
+    FolderFiles,
+    LineLayout,
+    Part,
     RowBuilder,
+    Split,
     comma_separated,
     detect_codec,
     encoding_note,

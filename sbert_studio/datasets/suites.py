@@ -327,7 +327,7 @@ def _tables_by_folder(suite: Suite, paths: Sequence[Path]) -> tuple[list[Path], 
 
 
 def _tables_in(folder: Path) -> list[Path]:
-    from ..data.loading.formats import SUFFIXES
+    from ..data.loading.table import SUFFIXES
 
     return sorted(one for one in folder.iterdir() if one.is_file() and one.suffix.lower() in SUFFIXES)
 

@@ -18,15 +18,17 @@ from ..registry import KeyedSettings, setting
 from ..workspace import Workspace
 from . import DEFAULT_SEED
 from .products import upper_blocks
-from .topic_labels import keywords, split_terms, unique_labels
 from .topics import (
     choose_count,
     find_outliers,
     group_topics,
+    keywords,
     nearest_topics,
+    split_terms,
     topic_centroids,
     topic_tree,
     typicality,
+    unique_labels,
 )
 from .umap import METHOD, LayoutSettings, build_neighbor_graph, umap_layout
 from .vector_store import load_array, store_array

@@ -15,14 +15,13 @@ from ..i18n import _
 from ..registry import Registry, parse_params
 from .adaptive_layer import AdaptiveLayerLoss
 from .base import LOSSES, Loss, losses_for
-from .cached import cached_backward
 from .cross_encoder import CROSS_ENCODER_LOSSES, build_cross_encoder_loss
 from .matryoshka import MatryoshkaLoss
 from .poly_encoder import POLY_ENCODER_LOSSES, build_poly_encoder_loss
 
 __all__ = [
     "CROSS_ENCODER_LOSSES", "LOSSES", "LOSSES_BY_ARCHITECTURE", "POLY_ENCODER_LOSSES", "AdaptiveLayerLoss", "Loss", "MatryoshkaLoss",
-    "build_cross_encoder_loss", "build_loss", "build_poly_encoder_loss", "cached_backward", "loss_title", "losses_for", "losses_of",
+    "build_cross_encoder_loss", "build_loss", "build_poly_encoder_loss", "loss_title", "losses_for", "losses_of",
 ]  # fmt: skip
 
 LOSSES_BY_ARCHITECTURE: Mapping[str, Registry[Loss]] = {"siamese": LOSSES, "cross": CROSS_ENCODER_LOSSES, "poly": POLY_ENCODER_LOSSES}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ..data.corpus import Corpus, FileTexts, corpus_from_table, find_text_columns, texts_of_table
-from ..data.documents.table import TEXT as PASSAGE_COLUMN
+from ..data.documents.passages import TEXT as PASSAGE_COLUMN
 from ..data.findings import Finding, Fix
 from ..data.language import count_languages
 from ..data.loading.hub import fetch_hub_file, is_hub_address

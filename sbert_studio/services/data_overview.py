@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.column_types import ColumnType, TypedColumn, describe_columns
 from ..data.corpus import combine_columns, find_text_columns
-from ..data.documents.table import TEXT as PASSAGE_COLUMN
+from ..data.documents.passages import TEXT as PASSAGE_COLUMN
 from ..data.loading.table import Table
 from ..data.retrieval import RetrievalKind, retrieval_kind
 from ..data.schema.content import no_text_error, profile_table

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ..data.documents.loading import DocumentLimits, is_document_source, load_documents
-from ..data.documents.passages import OVERLAP, PASSAGE_TOKENS, TokenBudget
-from ..data.documents.table import passage_table
+from ..data.documents.passages import OVERLAP, PASSAGE_TOKENS, TokenBudget, passage_table
 from ..data.language import count_languages
 from ..data.loading.table import Table
 from ..datasets.search import find_datasets
@@ -76,7 +75,7 @@ class DocumentService(Service):
         model: str | None = None,
         progress: Progress | None = None,
     ) -> Table:
-        """Read documents and cut them into passages: one row each (:func:`~sbert_studio.data.documents.table.passage_table`).
+        """Read documents and cut them into passages: one row each (:func:`~sbert_studio.data.documents.passages.passage_table`).
 
         Args:
             model: the model whose token limit applies; by default the one for the language of the documents.

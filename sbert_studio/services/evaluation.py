@@ -9,9 +9,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..data.corpus import find_text_columns
-from ..data.loading.formats import SUFFIXES
 from ..data.loading.hub import is_hub_address
-from ..data.loading.table import Table
+from ..data.loading.table import SUFFIXES, Table
 from ..data.samples import list_samples
 from ..data.schema.evidence import EncoderSimilarity, SimilarityFunction
 from ..data.schema.inference import infer_schema

@@ -15,8 +15,7 @@ from ..explore.map_edits import clean_name
 from ..i18n import _
 from ..identity import current_address
 from ..progress import uninterruptible
-from ..runs.actions import Action, available_actions, has_model, require_action
-from ..runs.run import ACTIVE, Run
+from ..runs.run import ACTIVE, Action, Run, available_actions, has_model, require_action
 from ..training.events import Event, to_json
 from ..workspace import atomic_folder, file_name, write_json
 from .data import DataService, require_model_folder

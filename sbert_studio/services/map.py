@@ -50,8 +50,7 @@ class MapService(Service):
             begin_phase: called as each phase begins; returns the progress callback of that phase, which replaces ``progress``.
         """
         from ..explore.clusters import ClusterParams, cluster, require_clusters, select_rows
-        from ..explore.large_maps import LARGE_MAP_ROWS
-        from ..explore.projection import ProjectionParams, project
+        from ..explore.projection import LARGE_MAP_ROWS, ProjectionParams, project
 
         def begin(phase: MapPhase) -> Progress | None:
             return progress if begin_phase is None else begin_phase(phase)
@@ -99,26 +98,36 @@ class MapService(Service):
         Args:
             keys: digest of the texts and fingerprint of the model.
         """
-        from ..explore import large_maps
         from ..explore.clusters import cluster
-        from ..explore.projection import project
+        from ..explore.projection import (
+            PLACED_VERSION,
+            SAMPLE_ROWS,
+            assign_clusters,
+            find_sampled,
+            load_placed,
+            place_rows,
+            project,
+            renumber,
+            sample_digest,
+            store_placed,
+        )
         from ..explore.topics import sample_rows
 
-        rows, (digest, fingerprint) = sample_rows(len(texts), large_maps.SAMPLE_ROWS), keys
+        rows, (digest, fingerprint) = sample_rows(len(texts), SAMPLE_ROWS), keys
         some, sampled = np.asarray(vectors[rows]), [texts[row] for row in rows.tolist()]
         key, neighbors = f"{digest_texts(sampled)}-{fingerprint}", self._resources.neighbor_graphs
         layout = project(some, projection, key, self.workspace, begin("layout"), graphs=neighbors)
         groups = cluster(some, sampled, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(some, key))
-        sample = large_maps.sample_digest(layout.xy, groups)
-        path = self.workspace.projection(f"{digest}-{fingerprint}-{projection.key}-{sample}-{large_maps.PLACED_VERSION}")
-        placed = large_maps.load_placed(path, len(texts), projection.dimensions, groups)
+        sample = sample_digest(layout.xy, groups)
+        path = self.workspace.projection(f"{digest}-{fingerprint}-{projection.key}-{sample}-{PLACED_VERSION}")
+        placed = load_placed(path, len(texts), projection.dimensions, groups)
         if placed is None:
-            found = large_maps.find_sampled(vectors, rows, groups, projection.metric, begin("layout"))
-            points = large_maps.place_rows(found, rows, layout.xy, projection, self.workspace.cache("numba"))
-            placed = points, large_maps.assign_clusters(found, rows, groups)
-            large_maps.store_placed(path, *placed)
+            found = find_sampled(vectors, rows, groups, projection.metric, begin("layout"))
+            points = place_rows(found, rows, layout.xy, projection, self.workspace.cache("numba"))
+            placed = points, assign_clusters(found, rows, groups)
+            store_placed(path, *placed)
         placed[0].flags.writeable = False
-        return placed[0], large_maps.renumber(placed[1]), f"{layout.key}-{len(texts)}"
+        return placed[0], renumber(placed[1]), f"{layout.key}-{len(texts)}"
 
     def find_topics(
         self, corpus: Corpus, clusters: ClusterParams | None = None, model: str | None = None, progress: Progress | None = None
@@ -205,7 +214,7 @@ class MapService(Service):
 
 def _large_notes(count: int) -> tuple[str, ...]:
     """Return a sentence on a map whose layout and topics come from a sample."""
-    from ..explore.large_maps import LARGE_MAP_ROWS, SAMPLE_ROWS
+    from ..explore.projection import LARGE_MAP_ROWS, SAMPLE_ROWS
 
     if count <= LARGE_MAP_ROWS:
         return ()

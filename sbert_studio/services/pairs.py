@@ -29,7 +29,7 @@ from .data import DataService
 from .jobs import BeginPhase
 from .languages import LanguageService
 from .resources import Resources, Service
-from .results.pairs import MadePairs, MinedNegatives, MinedRow, SuspectedNegative
+from .results.training import MadePairs, MinedNegatives, MinedRow, SuspectedNegative
 from .written_queries import NOT_FOUND, WritingEstimate, WritingOptions, estimate_writing, finds_document, write_queries
 
 if TYPE_CHECKING:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..data.documents.loading import is_document_source
 from ..data.documents.passages import PASSAGE_TOKENS, TokenBudget, make_passages
 from ..data.known_items import build_known_items
+from ..data.language import detect_language
 from ..data.loading.table import Table, table_from_columns
 from ..data.retrieval import RetrievalSet, beir_splits, has_judgments, is_beir_archive, read_beir, read_judgments, unpack_beir
 from ..data.schema.roles import SchemaOverrides
@@ -21,6 +23,7 @@ from ..errors import StudioError
 from ..evaluation.comparison import Comparison, paired_difference
 from ..evaluation.encoding import EncodingSpeed, require_finite
 from ..evaluation.ranking import CUT, DEPTH, MAIN, Ranking, rank_candidates_by_vectors, rank_vectors, score_rankings
+from ..explore.bm25 import stop_words, tokenize
 from ..i18n import _, ngettext
 from ..models.base import Encoder, PairScorer, require_finite_vectors
 from ..models.similarity import score_note
@@ -32,9 +35,11 @@ from .languages import LanguageService, unknown_word_notes
 from .leaderboard import LOCAL_OWNER, Leaderboard
 from .resources import Resources, Service
 from .results import RetrievalResult, RetrievalScores
-from .results.retrieval import SystemKind
-from .retrieval_misses import find_misses
+from .results.evaluation import MissedDocument, Reason, SystemKind
 from .training_history import TrainingHistory, describe_overlap
+
+if TYPE_CHECKING:
+    from ..data.retrieval import RetrievalSet
 
 Candidates = Literal["all", "judged"]
 _AT_ONCE = 32  # queries re-ranked at once
@@ -359,3 +364,59 @@ def _comparison(subject: str, first: RetrievalScores, second: RetrievalScores) -
     drawn = [None if one.scores is None else one.scores.resampled[:, 0] for one in (first, second)]
     interval, chance = paired_difference(scores, (drawn[0], drawn[1]))
     return Comparison(subject, "file", "retrieval", MAIN, (first.name, second.name), scores, interval, chance)
+
+
+_SHOWN = 200  # characters of a document
+_SIMILAR = 0.8  # minimum Jaccard similarity of the words of near-duplicates
+_MIN_WORDS = 2  # minimum number of common words of a language
+
+
+def find_misses(data: RetrievalSet, rankings: Sequence[Ranking], is_truncated: np.ndarray | None) -> Iterator[MissedDocument]:
+    """Yield the relevant documents below the first ten of each query, with all reasons that apply.
+
+    Args:
+        rankings: one per query.
+        is_truncated: (n,) bool, documents longer than the model's limit; ``None`` if unknown.
+    """
+
+    @cache
+    def words(row: int) -> frozenset[str]:
+        return frozenset(tokenize(data.documents[row]))
+
+    @cache
+    def language(row: int) -> str:
+        return detect_language(data.documents[row], _MIN_WORDS)
+
+    for query, (ranking, grades) in enumerate(zip(rankings, data.grades, strict=True)):
+        checkpoint()
+        first = ranking.rows[:CUT].tolist()
+        ranks = {row: rank for rank, row in enumerate(ranking.rows.tolist(), 1)}
+        missed = [row for row, grade in grades.items() if grade > 0 and row not in first]
+        if not missed:
+            continue
+        asked = frozenset(tokenize(data.queries[query])) - stop_words()
+        spoken = detect_language(data.queries[query], _MIN_WORDS)
+        others = [row for row in first if grades.get(row, 0.0) <= 0]
+        for row in missed:
+            above = next((other for other in others if _jaccard(words(row), words(other)) >= _SIMILAR), None)
+            applies: dict[Reason, bool] = {
+                "near-duplicate above": above is not None,
+                "other language": bool(spoken and language(row) and spoken != language(row)),
+                "no shared words": asked.isdisjoint(words(row)),
+                "longer than the limit": is_truncated is not None and bool(is_truncated[row]),
+            }
+            reasons = tuple(reason for reason, holds in applies.items() if holds) or ("other texts are closer",)
+            yield MissedDocument(
+                data.query_ids[query],
+                data.queries[query],
+                data.document_ids[row],
+                data.documents[row][:_SHOWN],
+                grades[row],
+                ranks.get(row),
+                reasons,
+                "" if above is None else data.documents[above][:_SHOWN],
+            )
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))

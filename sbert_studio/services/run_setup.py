@@ -13,7 +13,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..data.document_pairs import count_origins
-from ..data.loading.formats import SUFFIXES
+from ..data.loading.table import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _
 from ..runs.run import Run, new_run_id, utc_now

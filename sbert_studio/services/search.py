@@ -25,7 +25,7 @@ from .results import Duplicates, MinedPair, MinedPairs, SearchResult, TextHit
 from .similarity import require_text
 
 if TYPE_CHECKING:
-    from ..data.documents.table import PassagePlace
+    from ..data.documents.passages import PassagePlace
     from ..explore.bm25 import LexicalIndex
     from ..explore.paraphrase_mining import PairRecall
     from ..explore.search import Hit, SemanticIndex

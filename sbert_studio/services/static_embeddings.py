@@ -112,8 +112,8 @@ class StaticEmbeddingService(Service):
             begin_phase: called as each phase begins.
         """
         from ..models.static import load_pretrained
-        from ..models.static.distill import build_average_encoder
         from ..models.static.weighting import require_weighting
+        from ..models.word_encoder import build_average_encoder
 
         options = options or FitOptions()
         weighting, common = options.weighting, options.common
@@ -168,7 +168,7 @@ class StaticEmbeddingService(Service):
         owner: str = "local",
         begin_phase: BeginPhase = lambda phase, unit: None,
     ) -> FittedEmbeddings:
-        """Distill an encoder into a static model; see :func:`sbert_studio.models.static.distill.distill`.
+        """Distill an encoder into a static model; see :func:`sbert_studio.models.word_encoder.distill`.
 
         Args:
             dim: vector length.
@@ -179,7 +179,7 @@ class StaticEmbeddingService(Service):
             StudioError: the model, file or column does not exist, there are no words, or the model cannot be written to ``out``.
         """
         from ..models.card import CardFacts
-        from ..models.static.distill import distill
+        from ..models.word_encoder import distill
 
         if out is not None:
             require_model_folder(out)

@@ -11,9 +11,8 @@ from typing import Annotated
 import numpy as np
 from pydantic import computed_field
 
-from ..data.column_types import parse_column
+from ..data.column_types import DateColumn, Period, choose_period, parse_column, parse_dates, split_in_periods
 from ..data.corpus import Corpus
-from ..data.dates import DateColumn, Period, choose_period, parse_dates, split_in_periods
 from ..data.row_report import RowReport
 from ..explore.map_edits import NO_CLUSTER, MapState
 from ..i18n import _, ngettext
@@ -176,7 +175,7 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     Args:
         start: (n,) topics before the edits.
     """
-    from ..explore.topic_labels import keywords, split_terms
+    from ..explore.topics import keywords, split_terms
 
     kept = np.flatnonzero(~now.removed)
     if len(kept) < len(corpus):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import gradio as gr
 
 from ..data.documents.loading import DOCUMENT_SUFFIXES
-from ..data.loading.formats import SUFFIXES
+from ..data.loading.table import SUFFIXES
 from ..errors import StudioError
 from ..i18n import _, capitalize
 from ..registry import Field

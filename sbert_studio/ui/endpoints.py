@@ -23,7 +23,7 @@ from gradio.utils import get_upload_folder
 from gradio_client import Client, handle_file
 from gradio_client.client import Job
 
-from ..data.loading.formats import SUFFIXES
+from ..data.loading.table import SUFFIXES
 from ..errors import StudioError, is_valid_utf8
 from ..explore import DEFAULT_RESULTS
 from ..progress import StoppedError

@@ -14,7 +14,7 @@ from openpyxl import load_workbook
 from playwright.sync_api import Browser, Page, expect
 
 from sbert_studio.ui import theme
-from sbert_studio.ui.map_columns import column_value
+from sbert_studio.ui.map_value import column_value
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 # A server that ends its stream once nothing is under way, as Gradio's does; each join is answered when the test says so.

@@ -16,7 +16,7 @@ from tiny_studio import sentences, studio_at
 from sbert_studio.cli.main import run
 from sbert_studio.data.corpus import corpus_from_table, group_passages
 from sbert_studio.data.documents.loading import load_documents
-from sbert_studio.data.documents.table import TEXT, passage_table
+from sbert_studio.data.documents.passages import TEXT, passage_table
 from sbert_studio.errors import StudioError
 from sbert_studio.services.documents import passage_budget
 

@@ -10,7 +10,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 from sbert_studio.explore import topics
-from sbert_studio.explore.topic_labels import choose_tokenizer, keywords, split_terms, unique_labels
+from sbert_studio.explore.topics import choose_tokenizer, keywords, split_terms, unique_labels
 from sbert_studio.explore.umap import build_neighbor_graph
 
 

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from sbert_studio.errors import StudioError
-from sbert_studio.losses import LOSSES, Loss, MatryoshkaLoss, build_loss, cached_backward
+from sbert_studio.losses import LOSSES, Loss, MatryoshkaLoss, build_loss
 from sbert_studio.losses.matryoshka import truncate
+from sbert_studio.training.steps import cached_backward
 
 from .batches import CLASSES, DIM, PAIRS, batch, make
 

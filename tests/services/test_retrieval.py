@@ -18,8 +18,7 @@ from sbert_studio.evaluation.ranking import METRICS, Ranking, score_rankings
 from sbert_studio.models.cross_encoder import create_cross_encoder
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio
-from sbert_studio.services.retrieval import RetrievalOptions
-from sbert_studio.services.retrieval_misses import find_misses
+from sbert_studio.services.retrieval import RetrievalOptions, find_misses
 
 
 @pytest.fixture

@@ -14,8 +14,17 @@ import pytest
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
-from sbert_studio.ui.map_columns import BLANK, MAX_LABELS, OTHER, column_value
-from sbert_studio.ui.map_value import EXPORTED_COLUMNS, exported_columns, map_value, opened_filters, write_map
+from sbert_studio.ui.map_value import (
+    BLANK,
+    EXPORTED_COLUMNS,
+    MAX_LABELS,
+    OTHER,
+    column_value,
+    exported_columns,
+    map_value,
+    opened_filters,
+    write_map,
+)
 from sbert_studio.ui.views import Value
 
 HOSTILE = "</script><script>alert(1)</script> ${alert(2)} <img src=x onerror=alert(3)>"

@@ -1,4 +1,4 @@
-// Columns of the table, as the page counts and filters them: what Python sends (see map_columns.py) is decoded once.
+// Columns of the table, as the page counts and filters them: what Python sends (see map_value.py) is decoded once.
 // column: {name, kind: number | date | category | boolean | list, n, numbers?: Float64Array, codes?: Int32Array,
 //          items?, starts?: Int32Array, labels?: [label], distinct?, unreadable}; dates are days since 1970-01-01, UTC.
 (() => {

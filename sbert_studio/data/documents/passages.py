@@ -1,17 +1,81 @@
-"""Passages: parts of documents that fit the token limit of a model, cut between sentences, with their headings as context."""
+"""Passages: parts of documents that fit the token limit of a model, cut between sentences, with their headings as context.
+
+As a table, they are searched, mapped and encoded like the rows of any other file.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Annotated
 
+from ...i18n import _, ngettext
 from ...progress import Progress, checkpoint
-from .document import Document
-from .sentences import split_sentences, strip_span
+from ...serialization import Internal, JsonResult, doc
+from ...workspace import atomic_file
+from ..findings import Finding
+from ..loading.table import Table, table_from_columns
+from ..schema.names import word_lists, word_set
+from .document import Document, Documents
+
+_ABBREVIATIONS = word_set(word_lists("sentences")["abbreviations"])
+_CLOSING = "\"'”’»›)\\]」』）》】〉］"
+_BORDER = re.compile(
+    rf"(?P<blank>\n[ \t]*\n\s*)"
+    r"|(?P<item>\n(?=[ \t]*(?:[-*•‣▪–—·]|\d{1,3}[.)]|\(?[a-z]\))[ \t]))"
+    rf"|(?P<wide>[。！？｡﹒︒]+[。！？｡…]*[{_CLOSING}]*)"
+    rf"|(?P<other>[।॥؟۔።፧։។៕။༎]+[{_CLOSING}]*)"
+    rf"|(?P<mark>[.!?…]+[{_CLOSING}]*(?=\s))"
+    r"|(?P<thai>(?<=[\u0e00-\u0e7f])[ \t]+(?=[\u0e00-\u0e7f]))"
+)
+_WORD_BEFORE = re.compile(r"[^\s(\[\"'„“”«»‚‘—–/]*$")
+_NEXT = re.compile(rf"[\s\"'“„«‹(\[¿¡{_CLOSING}]*(\w?)")
+_LOOK_BACK = 40  # characters
+
+
+def split_sentences(text: str) -> list[tuple[int, int]]:
+    """Return the (start, end) of each sentence, without the spaces around it; every other character is part of one.
+
+    A period does not end a sentence after an abbreviation, an initial or a number of one or two digits (an ordinal number or an item of a
+    list), or before a lower-case letter: joining two sentences does less harm than breaking one. Thai is split at its spaces.
+    """
+    spans, start = [], 0
+    for found in _BORDER.finditer(text):
+        if found.lastgroup == "mark" and not _ends_sentence(text, found):
+            continue
+        spans.append((start, found.end()))
+        start = found.end()
+    spans.append((start, len(text)))
+    return [span for start, end in spans if (span := strip_span(text, start, end))]
+
+
+def strip_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the range without the spaces at its ends; ``None`` if nothing is left."""
+    part = text[start:end]
+    left, right = len(part) - len(part.lstrip()), len(part.rstrip())
+    return (start + left, start + right) if left < right else None
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    following = _NEXT.match(text, match.end())
+    if following is not None and following[1].islower():
+        return False
+    if text[match.start()] != "." or match[0][:2] == "..":
+        return True
+    before = _WORD_BEFORE.search(text, max(0, match.start() - _LOOK_BACK), match.start())
+    word = before[0] if before else ""
+    if word.isdigit():
+        return len(word) > 2
+    parts = word.casefold().split(".")
+    is_initials = all(len(part) <= 2 and part.isalpha() for part in parts) if len(parts) > 1 else len(word) == 1 and word.isalpha()
+    return not is_initials and word.casefold() not in _ABBREVIATIONS
+
 
 PASSAGE_TOKENS = 256
 """Maximum number of tokens of a passage, for models that can read more."""
@@ -218,3 +282,73 @@ def _fit(text: str, spans: Sequence[tuple[int, int]], head: str, budget: TokenBu
         parts = [list(spans[: len(spans) // 2]), list(spans[len(spans) // 2 :])]
     for part in parts:
         yield from _fit(text, part, head, budget)
+
+
+TEXT = "text"
+"""Column of the passages, each below its headings."""
+
+
+@dataclass(frozen=True)
+class PassagePlace(JsonResult):
+    """Place of a passage in its document.
+
+    Attributes:
+        number: index of the document among those that were read.
+        context: number of characters of the text that are its headings, with the line break after them.
+    """
+
+    number: Internal[int]
+    context: Internal[int]
+    document: Annotated[str, doc("id of the document: the path of its file, or its id in a table")]
+    title: Annotated[str, doc("title of the document")]
+    file: Annotated[str, doc("path of its file, relative to the folder or archive")]
+    heading: Annotated[tuple[str, ...], doc("headings above the passage, outermost first")]
+    page: Annotated[int | None, doc("page that it begins on; null if the format has no pages")]
+    start: Annotated[int, doc("first character of the passage in the text of the document, from 0")]
+    end: Annotated[int, doc("the character after its last one")]
+
+    def describe(self) -> str:
+        """Return the place in one line: document, heading, page and characters."""
+        headings = [heading for heading in self.heading if heading != self.title]
+        words = _BETWEEN_HEADINGS.join([self.title or self.document, *headings])
+        characters = f"{self.start:,}–{self.end:,}"
+        if self.page is None:
+            return _("{file}: {headings}, characters {range}", file=self.file, headings=words, range=characters)
+        return _("{file}: {headings}, page {page}, characters {range}", file=self.file, headings=words, page=self.page, range=characters)
+
+
+def passage_table(documents: Documents, budget: TokenBudget, overlap: float = OVERLAP, progress: Progress | None = None) -> Table:
+    """Return a table with a row for each passage: its text below its headings, and columns for title, heading, page and file.
+
+    Columns without any value, and a file that is the same for all, are left out. Notes list the files that were skipped.
+    """
+    texts, places = [], []
+    for passage in make_passages(documents.documents, budget, overlap, progress):
+        document = documents.documents[passage.document]
+        texts.append(passage.encoded_text)
+        context = len(passage.encoded_text) - len(passage.text)
+        where = document.id, document.title, document.source, passage.heading_path, passage.page, passage.start, passage.end
+        places.append(PassagePlace(passage.document, context, *where))
+    columns = {
+        TEXT: texts,
+        "title": [place.title for place in places],
+        "heading": [_BETWEEN_HEADINGS.join(heading for heading in place.heading if heading != place.title) for place in places],
+        "page": ["" if place.page is None else str(place.page) for place in places],
+        "file": [place.file for place in places],
+    }
+    kept = {name: cells for name, cells in columns.items() if any(cells) and (name != "file" or len(set(cells)) > 1)}
+    count = ngettext("{n} passage", "{n} passages", len(places))
+    of = ngettext("{n} document", "{n} documents", len(documents))
+    notes = [
+        Finding("info", _("{passages} of {documents}, each with at most {limit} tokens", passages=count, documents=of, limit=budget.limit))
+    ]
+    notes += [Finding("warning", note.rstrip(".")) for note in documents.notes()]
+    return replace(table_from_columns(documents.name, kept), notes=tuple(notes), places=tuple(places))
+
+
+def write_passages(table: Table, path: Path) -> Path:
+    """Write the passages of a table as JSON Lines, in the order of its rows: the text, and its place in the document."""
+    with atomic_file(path) as part, part.open("w", encoding="utf-8") as target:
+        for text, place in zip(table.texts(TEXT), table.places, strict=True):
+            target.write(json.dumps({"text": text, **place.to_json()}, ensure_ascii=False) + "\n")
+    return path

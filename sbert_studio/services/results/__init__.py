@@ -1,7 +1,16 @@
 """Results of the services: frozen data for the page, converted to plain JSON data by ``to_json``."""
 
-from .evaluation import AvailableSuite, CategoryChange, EvaluationResult, ModelDiff, QueryChange, SkippedFile
-from .retrieval import MissedDocument, RetrievalResult, RetrievalScores
+from .evaluation import (
+    AvailableSuite,
+    CategoryChange,
+    EvaluationResult,
+    MissedDocument,
+    ModelDiff,
+    QueryChange,
+    RetrievalResult,
+    RetrievalScores,
+    SkippedFile,
+)
 from .search import (
     Duplicates,
     EncodedFile,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import PlainSerializer, computed_field
 
-from ...data.documents.table import PassagePlace
+from ...data.documents.passages import PassagePlace
 from ...data.row_report import RowReport, SkippedRows
 from ...errors import StudioError
 from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups

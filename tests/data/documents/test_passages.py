@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_studio.data.documents.document import Document, Section
-from sbert_studio.data.documents.passages import TokenBudget, make_passages
-from sbert_studio.data.documents.sentences import split_sentences
+from sbert_studio.data.documents.passages import TokenBudget, make_passages, split_sentences
 
 
 def count_words(texts: Sequence[str]) -> list[int]:

@@ -11,8 +11,8 @@ from sbert_studio.errors import StudioError
 from sbert_studio.models.base import Encoder
 from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.io.settings import EncoderConfig
-from sbert_studio.models.static.distill import COUNTED_A, ZIPF_A, distill, project_to_principal_components, vocabulary_words
 from sbert_studio.models.transformer import TransformerEncoder
+from sbert_studio.models.word_encoder import COUNTED_A, ZIPF_A, distill, project_to_principal_components, vocabulary_words
 from sbert_studio.progress import StoppedError, stoppable
 
 from ..tiny import WORDS, tiny_encoder

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.models.static.distill import build_average_encoder
 from sbert_studio.models.static.tokens import split_words
 from sbert_studio.models.static.vectors import WordVectors
 from sbert_studio.models.static.weighting import TfIdf, common_components, frequencies, removal_transform, sif, word_weights
+from sbert_studio.models.word_encoder import build_average_encoder
 from sbert_studio.progress import StoppedError, stoppable
 
 from .texts import two_worlds

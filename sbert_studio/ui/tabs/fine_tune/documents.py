@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ....runs.run import Run
     from ....services.jobs import BeginPhase, JobView
     from ....services.results import RetrievalResult
-    from ....services.results.pairs import MadePairs, MinedNegatives
+    from ....services.results.training import MadePairs, MinedNegatives
     from ...page import Page
     from ...sessions.file_store import StoredFile
     from ...state import SelectedCorpus

@@ -22,8 +22,7 @@ from ...views import UNCHANGED, Unchanged, Update, Value, props, questions_view
 
 if TYPE_CHECKING:
     from ....data.schema.roles import Roles
-    from ....runs.actions import Action
-    from ....runs.run import Run
+    from ....runs.run import Action, Run
     from ....services import Studio
     from ....services.results import RunView
     from ....training.events import TrackedExamples
@@ -220,7 +219,7 @@ def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> R
 
 
 def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, runs_version: int, selection: Selection) -> ListedRun:
-    """Carry out an action of the list: one of :data:`~sbert_studio.runs.actions.ACTIONS`, or follow the run."""
+    """Carry out an action of the list: one of :data:`~sbert_studio.runs.run.ACTIONS`, or follow the run."""
     value = selection.item if isinstance(selection.item, dict) else {"id": selection.item}
     run_id, service = value.get("id"), page.studio.fine_tune
     if not isinstance(run_id, str) or run_id not in {run.id for run in service.list_runs(page.visitor(owner))}:

@@ -18,8 +18,7 @@ from ....explore.map_edits import MAX_EDITS, AssignEdit, EditHistory, LabelEdit,
 from ....i18n import _
 from ...basket import VERDICTS, LabelledPair, add_pairs, chain_pairs, toggle_pair
 from ...handlers import progress_callback
-from ...map_columns import column_value
-from ...map_value import columns_note, exported_columns, map_arrays, write_map
+from ...map_value import column_value, columns_note, exported_columns, map_arrays, write_map
 from ...sessions.language import current_language, notify_info
 from ...sessions.map_edits import apply_edits, label_column, replay_edits, sample_for_map, without_labels
 from ...state import DrawnMap, RowSelection, TrainingTable, make_training_table

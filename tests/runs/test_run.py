@@ -8,8 +8,7 @@ from typing import get_args
 import pytest
 
 from sbert_studio.errors import StudioError
-from sbert_studio.runs.actions import ACTIONS, available_actions, has_model
-from sbert_studio.runs.run import Run, Status, new_run_id, utc_now
+from sbert_studio.runs.run import ACTIONS, Run, Status, available_actions, has_model, new_run_id, utc_now
 from sbert_studio.services import Studio
 
 ALL_ENDED = ("rename", "delete")
