@@ -93,7 +93,7 @@ def map_value(
     """Return the value of a ``map`` view. It contains the arrays of :func:`map_arrays`, but no texts except names.
 
     Args:
-        fields: columns that can color the points; the page fetches their values when it needs them (:func:`.map_columns.column_value`).
+        fields: columns that can color the points; the page fetches their values when it needs them (:func:`column_value`).
         color: :data:`CLUSTERS` or a column; any other name means clusters.
         key: key with which the page fetches the texts.
         encode: returns what stands for an array that is not empty, by its name: base64 or, as ``{"url"}``, the address of its bytes.
