@@ -56,6 +56,13 @@ PATCHES = (
     ),
     # Gradio copies the state of a component for every event that it triggers, even if the event sets none of its properties.
     Patch("Blocks-", "async set_event_args(e,t){let n={},", "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},"),
+    # While an event is pending, Gradio counts its seconds in every frame, although it shows tenths: the browser draws 60 times a second for
+    # as long as a map takes, which is two thirds of the page's CPU time meanwhile.
+    Patch(
+        "statustracker-",
+        "function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
+        "function ze(){clearTimeout(ze.timer),ze.timer=setTimeout(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()},100)}",
+    ),
 )
 _HEADERS = {"cache-control": "max-age=3600"}  # short, because a later version may patch more under the same file name
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Iterator
 
 import gradio as gr
@@ -42,8 +44,23 @@ def test_nodes_are_found_in_a_tree_that_changes(chromium: Browser) -> None:
     page.close()
 
 
+# Other scripts draw as well, for instance what turns while an event is pending.
+_COUNT_FRAMES = """const ask = window.requestAnimationFrame;
+window.frames = 0;
+window.requestAnimationFrame = (draw) => {
+  window.frames += /at ze .*statustracker-/.test(new Error().stack);
+  return ask(draw);
+};"""
+
+
+@pytest.fixture
+def gate() -> threading.Event:
+    """What the event of the button "Wait" waits for."""
+    return threading.Event()
+
+
 @pytest.fixture(params=[True, False], ids=["patched", "installed"])
-def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Event) -> Iterator[Page]:
     """A small app: a column that can be hidden, a box that never is shown, and what the server reads of them."""
     with gr.Blocks() as blocks:
         with gr.Column() as column:
@@ -55,11 +72,14 @@ def page(request: pytest.FixtureRequest, chromium: Browser) -> Iterator[Page]:
             gr.Button(label).click(lambda shown=shown: gr.update(visible=shown), None, column)
         gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
+        gr.Button("Wait").click(lambda: "over" if gate.wait(60) else "too late", None, said)
     routes = {"routes": gradio_patches.patched_routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
     page = chromium.new_page()
+    page.add_init_script(_COUNT_FRAMES)
     page.goto(blocks.local_url)
     yield page
+    gate.set()
     page.close()
     blocks.close()
 
@@ -86,3 +106,16 @@ def test_what_was_typed_stays_where_its_part_is_hidden_and_shown_again(page: Pag
     press("Show")
     expect(page.locator(box("typed"))).to_have_value("three")
     expect(page.locator(box("deep"))).to_have_value("two")
+
+
+def test_seconds_are_counted_while_an_event_is_pending(page: Page, gate: threading.Event, request: pytest.FixtureRequest) -> None:
+    page.get_by_role("button", name="Wait", exact=True).click()
+    seconds = page.locator("#said .meta-text, #said .meta-text-center")
+    expect(seconds).to_have_text(re.compile(r"(0\.[1-9]|[1-9]\d*\.\d)s"))
+    before, frames = seconds.inner_text(), page.evaluate("window.frames")
+    expect(seconds).not_to_have_text(before)
+    is_patched = request.node.callspec.params["page"]
+    assert (page.evaluate("window.frames") == frames) is is_patched, "frames are not drawn to count seconds"
+    gate.set()
+    expect(page.locator("#said textarea")).to_have_value("over")
+    expect(seconds).to_have_count(0)
