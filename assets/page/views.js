@@ -215,12 +215,16 @@
 
   // The way from the data to a result: what each step has come to, and what can be done with it.
   const marks = { done: "✓", running: "…" };
+  const INSPECTS = new Set(["show", "ask"]);
+  let shows = false;  // whether the step clicked last shows something
   views.steps = (root, host) => (value) => root.replaceChildren(el("h3", {}, value.title), el("ol", { class: "sb-steps" }, value.steps.map((step, place) =>
     el("li", { class: `sb-step sb-step-${step.status || "later"}`, "aria-current": step.status === "current" || step.status === "running" ? "step" : null },
       el("span", { class: "sb-step-mark", "aria-hidden": "true" }, marks[step.status] || String(place + 1)),
       el("div", {}, el("p", {}, el("strong", {}, step.title), " ", el("span", {}, step.text)),
         step.actions.length ? el("div", { class: "sb-answers" }, step.actions.map(([label, action], number) => el("button", { type: "button",
-          class: "sb-small-button" + (number === 0 && step.status === "current" ? " sb-proposed" : ""), on: { click: () => select(host, action, step.name) } }, label))) : null)))));
+          class: "sb-small-button" + (number === 0 && step.status === "current" ? " sb-proposed" : ""), on: { click: () => { shows = INSPECTS.has(action); select(host, action, step.name); } } }, label))) : null)))));
+  // What a step shows is drawn below all steps: scroll there once it has come.
+  window.SB.revealShown = (id) => shows && window.SB.reveal(id);
 
   views.cards = (root, host) => (value) => {
     if (!value.cards.length) return root.replaceChildren(empty(value.empty));

@@ -381,13 +381,11 @@ def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path
 
 def _describe_pairs(pairs: MadePairs) -> str:
     dropped = sum(number for reasons in pairs.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
-    return ngettext(
-        "{n} pair from {passages} passages; {dropped} candidates were dropped.",
-        "{n} pairs from {passages} passages; {dropped} candidates were dropped.",
-        len(pairs.all_pairs),
-        passages=f"{pairs.passages:,}",
-        dropped=f"{dropped:,}",
+    made = ngettext(
+        "{n} pair from {passages} passages.", "{n} pairs from {passages} passages.", len(pairs.all_pairs), passages=f"{pairs.passages:,}"
     )
+    left_out = ngettext("{n} candidate was dropped.", "{n} candidates were dropped.", dropped)
+    return join(" ", [made, left_out] if dropped else [made])
 
 
 def _pairs_table(pairs: MadePairs) -> Value:

@@ -375,6 +375,7 @@ def connect(page: Page, panel: Panel) -> None:
     panel.on(page.data.change, show_guide, quiet=True)
     panel.on(page.runs_version.change, refresh_guide, quiet=True)
     panel.on(page.documents_timer.tick, poll_guide, queue=False, trigger_mode="once", quiet=True)
-    panel.on(panel["steps"].select, click_step, each=True, quiet=True)
+    clicked = panel.on(panel["steps"].select, click_step, each=True, quiet=True)
+    clicked.success(None, js="() => SB.revealShown('guide-inspected')")
     panel.on(panel["inspected"].select, answer_doubtful, output="basket_version", each=True, quiet=True)
     panel.on(panel["made"].change, open_made, task="tune", progress_on="preview")
