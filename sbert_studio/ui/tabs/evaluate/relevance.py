@@ -25,7 +25,7 @@ from ...handlers import progress_callback
 from ...panel import Panel
 from ...sessions.language import notify_info
 from ...state import Header, OpenedCorpus, SelectedCorpus
-from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, shorten, view
+from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, view
 
 if TYPE_CHECKING:
     from ...page import Page
@@ -39,13 +39,15 @@ _MAX_QUESTION, _MAX_TEXT = 500, 4_000  # characters
 _MAX_SHOWN = 600  # characters of a passage that are shown; tables contain all
 _LOCK = threading.Lock()
 _TASK = "relevance"
-_INTRO = "Type about ten questions that people ask, and tick the passages that answer them. This is a test set of your own."
-_EMPTY = placeholder("Search to see passages for each question: those nearest in meaning, and those with the same words.")
+_INTRO = (
+    "Type about ten questions that people ask, press Search, and tick the passages that answer them. This is a test set of your own. "
+    "Passages nearest in meaning and those with the same words are found."
+)
 
 
 @dataclass(frozen=True)
 class RelevanceView:
-    judged: Value
+    judged: Value | None
     note: Value | None
     files: Update
     questions: str | Unchanged = UNCHANGED
@@ -125,7 +127,7 @@ def tick(page: Page, owner: object, corpus: str | None, selection: Selection) ->
 def restore(page: Page, owner: object, corpus: str | None) -> RelevanceView:
     """Return the stored questions and ticks for the selected data; empty if there are none."""
     found = _load(page, owner, page.corpora.selected(corpus))
-    return _view(found, "\n".join(one["query"] for one in found)) if found else RelevanceView(_EMPTY, None, props(visible=False))
+    return _view(found, "\n".join(one["query"] for one in found)) if found else RelevanceView(None, None, props(visible=False))
 
 
 def describe(judgments: list[dict[str, Any]]) -> Value:
@@ -205,7 +207,7 @@ def build_relevance(page: Page, subtabs: gr.Tabs) -> None:
             search = gr.Button("Search", variant="primary", elem_id="relevance-search")
             cancel_button(_TASK)
         with gr.Column(min_width=320, scale=2):
-            judged = view("relevance", _EMPTY, elem_id="relevance-judged")
+            judged = view("relevance", elem_id="relevance-judged")
             note = view("note", elem_id="relevance-note")
             with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
                 use = gr.Button("Evaluate on it", variant="primary", elem_id="relevance-use")
