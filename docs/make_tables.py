@@ -17,6 +17,7 @@ from sbert_studio.datasets.suites import SUITES
 from sbert_studio.evaluation.report import describe_metric
 from sbert_studio.evaluation.tasks import DataShape, Task, all_tasks
 from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES, Loss
+from sbert_studio.models.export import FORMATS
 from sbert_studio.registry import Registry, fields_of
 from sbert_studio.settings import variables
 
@@ -35,6 +36,14 @@ def tabs_table() -> str:
         summary, _, description = docstring.partition("\n\n")
         rows.append((f"**{module.TITLE}**", " ".join((description or summary.removeprefix(f"{module.TITLE}: ")).split())))
     return _markdown(("tab", ""), rows)
+
+
+def exports_table() -> str:
+    """Return the formats of verified exports."""
+    forms = [FORMATS[name] for name in FORMATS]
+    limits = [f"cosine {form.floor.cosine:g}, top-10 {form.floor.top10:.0%}" for form in forms]
+    rows = [(f"`{form.name}`", form.readers, form.cost, limit, f"`[{form.extra}]`") for form, limit in zip(forms, limits, strict=True)]
+    return _markdown(("format", "read by", "cost", "limits: at least", "extra"), rows)
 
 
 def variables_table() -> str:
@@ -92,6 +101,7 @@ def suites_table() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "exports": exports_table,
     "tabs": tabs_table,
     "environment variables": variables_table,
     "losses": losses_table,

@@ -14,14 +14,17 @@ from ..registry import registered_names
 from ..shutdown import SHUTDOWN
 from ..workspace import require_writable_file
 from .options import open_studio
-from .output import Answer, Json, print_message
+from .output import Answer, Column, Json, print_message
 
 if TYPE_CHECKING:
+    from ..models.export import ExportedModel
+    from ..models.export.verification import Fidelity
     from ..runs.run import Run
     from ..services import Studio
-    from ..services.results import RunView
+    from ..services.results import ExportedFile, RunView
 
-_PARTS = ", ".join(name for name in registered_names("runs/export", "EXPORTS") if name != "all")
+_PARTS = " or ".join(name for name in registered_names("runs/export", "EXPORTS") if name != "all")
+_FORMATS = ", ".join(registered_names("models/export", "FORMATS"))
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
 Strength = Annotated[
     float | None,
@@ -123,19 +126,53 @@ def stop(run: RunId, json: Json = False) -> Answer:
 
 
 def export(
-    run: RunId,
-    out: Annotated[Path, typer.Option(metavar="FILE.zip", help="Output file.")],
-    kind: Annotated[str, typer.Option(help=f"Contents: all (everything needed to use and verify the model), or one of {_PARTS}.")] = "all",
+    model: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A bundled name, a run id, a folder or a hub id.")],
+    out: Annotated[Path, typer.Option(metavar="PATH", help="Output folder, or a file that ends in .zip.")],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"{_FORMATS}: opened by its own runtime and compared with the original; or, of a run, a zip of its {_PARTS}, "
+            "or all (everything needed to use and verify the model).",
+            show_default="all of a run, else sentence-transformers",
+        ),
+    ] = "",
+    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Texts to verify with.", show_default="held-out rows of a run")] = None,
+    column: Column = None,
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Export a finished run as a zip file with the model, adapter, held-out rows and verify.py; or only one of these."""
-    require_writable_file(out)
+    """Export a model for another runtime, verified on your texts; or a finished run with its held-out rows and verify.py.
+
+    An export whose vectors differ from those of the original by more than its format allows is refused, and nothing is written.
+    """
     with open_studio() as studio:
-        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(run, strength))
-        found = studio.fine_tune.export(run, out, kind)
-    data = found.to_json() | ({} if strength is None else {"strength": strength})
-    return Answer(data, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
+        is_run = studio.catalog.resolve(model).kind == "run"
+        name = format or ("all" if is_run else "sentence-transformers")
+        if name in registered_names("runs/export", "EXPORTS"):
+            require_writable_file(out)
+        lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(model, strength))
+        found: ExportedFile | ExportedModel
+        if name in registered_names("runs/export", "EXPORTS"):
+            found = studio.fine_tune.export(model, out, name)
+        else:
+            print_message("exporting the model and comparing the export with it")
+            found = studio.exports.export(model, name, out, data=data, column=column)
+            lines += _verified(found.verified)
+    extra = {} if strength is None else {"strength": strength}
+    return Answer(found.to_json() | extra, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
+
+
+def _verified(found: Fidelity) -> list[str | list[Any]]:
+    """Return the figures of a verified export."""
+    return [
+        f"verified with {found.runtime} on {found.texts} texts ({found.source}); prompts: {', '.join(found.roles)}",
+        ["minimum cosine", f"{found.cosine:.6f}"],
+        ["mean cosine", f"{found.mean_cosine:.6f}"],
+        ["equal top-10 hits", f"{found.top10:.1%}"],
+        ["sentences/s", f"{found.sentences_per_second:,.0f} (original: {found.original_sentences_per_second:,.0f})"],
+    ]
 
 
 def strength(

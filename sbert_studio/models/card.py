@@ -74,8 +74,12 @@ class CardFacts:
 
 def model_card(model: Trainable, facts: CardFacts | None = None) -> str:
     """Render the card of ``model``: YAML front matter for the Hub, usage instructions and scores."""
-    template = _templates().get_template(model.card_template)
-    return str(template.render(model=model, facts=facts or CardFacts(), model_name=short_name(model.name)))
+    return render_template(model.card_template, model=model, facts=facts or CardFacts(), model_name=short_name(model.name))
+
+
+def render_template(name: str, **values: Any) -> str:
+    """Return the text of a template in ``templates``."""
+    return str(_templates().get_template(name).render(values))
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from ..settings import Settings
 from .data import DataService
 from .distillation import DistillationService
 from .evaluation import EvaluationService
+from .exports import ExportService
 from .fine_tune import FineTuneService
 from .labels import LabelService
 from .language_model import LanguageModelService
@@ -42,6 +43,7 @@ class Studio(Resources):
         model_diff: differences between two models on a corpus.
         pairs: make training pairs from documents, and hard negatives.
         models: list models, upload them to the Hugging Face Hub.
+        exports: export models for other runtimes, verified.
         static_embeddings: train and distill static embedding models.
         planner: plan training runs and estimate their cost.
         fine_tune: train, follow, stop, resume and export runs.
@@ -66,6 +68,7 @@ class Studio(Resources):
         self.model_diff = ModelDiffService(self, self.search)
         self.pairs = PairService(self, self.data, self.languages)
         self.models = ModelService(self)
+        self.exports = ExportService(self, self.data)
         self.leaderboard = Leaderboard(self)
         self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)
         self.static_embeddings = StaticEmbeddingService(self, self.data)

@@ -36,6 +36,7 @@ from sbert_studio.cli.output import Answer, format_duration, share_bar, write
 from sbert_studio.data.samples import get_sample
 from sbert_studio.errors import StudioError
 from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES
+from sbert_studio.models.export import FORMATS
 from sbert_studio.runs.export import EXPORTS
 from sbert_studio.services import TrainRequest
 from sbert_studio.services.data import existing_file
@@ -557,7 +558,7 @@ def test_the_help_explains_every_command_loss_and_export(cli: Any) -> None:
         assert told.code == 0 and f"sbert-studio {name}" in told.out and summary in " ".join(told.out.split())
         opens_the_page = name == "app"  # it stays until it is closed, and has no answer
         assert ("--json" in told.out) != opens_the_page, name
-    for names, option in (([*LOSSES, *CROSS_ENCODER_LOSSES], ("train", "--loss")), (EXPORTS, ("export", "--kind"))):
+    for names, option in (([*LOSSES, *CROSS_ENCODER_LOSSES], ("train", "--loss")), ([*EXPORTS, *FORMATS], ("export", "--format"))):
         command, flag = option
         listed = re.search(rf"^  {flag} .*?(?=^  --)", cli(command, "--help").out, re.MULTILINE | re.DOTALL)
         assert listed is not None and set(names) <= set(re.split(r"[\s,;().]+", listed[0])), option

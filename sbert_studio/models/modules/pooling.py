@@ -132,7 +132,7 @@ def _masked(hidden: Tensor, mask: Tensor, mode: str, positions: Tensor | None = 
         highest = hidden.masked_fill(~is_real.unsqueeze(-1), float("-inf")).amax(dim=1)
         return highest.masked_fill(highest == float("-inf"), 0.0)  # texts without tokens
     if mode == "weighted_mean":
-        weights = weights * (is_real.cumsum(dim=1) if positions is None else positions)
+        weights = weights * (is_real.long().cumsum(dim=1) if positions is None else positions)  # ONNX cannot sum booleans
     total = torch.einsum("btd,bt->bd", hidden, weights)
     weight = weights.sum(dim=1, keepdim=True).clamp(min=1e-9)
     pooled: Tensor = total / (weight.sqrt() if mode == "mean_sqrt_len" else weight)

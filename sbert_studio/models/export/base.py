@@ -1,0 +1,187 @@
+"""Base class of export formats, and the export itself: write, open with the format's own runtime, compare, and only then keep."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from ... import __version__
+from ...errors import StudioError
+from ...i18n import _, join
+from ...progress import StoppedError
+from ...registry import Registry
+from ...serialization import JsonResult, doc
+from ...workspace import atomic_file, atomic_folder, file_name, require_writable_file, write_json
+from ..card import render_template, short_name
+from ..io.digests import write_digests
+from .verification import Fidelity, Floor, shipped_check, verify
+
+if TYPE_CHECKING:
+    from ..sentence_encoder import SentenceEncoder
+
+FORMATS: Registry[ExportFormat] = Registry("export format")
+_ZIP, _SCRIPT, _CHECK = ".zip", "verify.py", "verify.json"
+
+
+class ExportFormat(ABC):
+    """A format that another program reads.
+
+    Attributes:
+        name: set by the registry.
+        title: name in menus.
+        readers: programs that read it.
+        cost: what it costs compared with the original, one phrase.
+        extra: optional dependency of this package that writes and verifies it; empty if none is needed.
+        packages: modules that must be importable.
+        size: bytes of the export per weight of the model.
+        floor: limits that an export must meet.
+        script: template of the script ``verify.py``, which encodes texts with the export and nothing of this package.
+        usage: template of Markdown that shows how to use the export.
+        tags: tags of the model card.
+        has_original_layout: whether the original's model card applies to it.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    readers: ClassVar[str]
+    cost: ClassVar[str] = "the same vectors"
+    extra: ClassVar[str] = ""
+    packages: ClassVar[tuple[str, ...]] = ()
+    size: ClassVar[float] = 4.0
+    floor: ClassVar[Floor]
+    script: ClassVar[str]
+    usage: ClassVar[str]
+    tags: ClassVar[tuple[str, ...]] = ()
+    has_original_layout: ClassVar[bool] = False
+
+    def missing(self) -> list[str]:
+        """Return the packages that are not installed."""
+        return [name for name in self.packages if importlib.util.find_spec(name) is None]
+
+    @abstractmethod
+    def check(self, encoder: SentenceEncoder) -> None:
+        """Raise a StudioError if the format cannot represent the encoder."""
+
+    @abstractmethod
+    def write(self, encoder: SentenceEncoder, folder: Path) -> None:
+        """Write everything that the runtime needs into ``folder``: weights, tokenizer, pooling, normalization, prompts."""
+
+    def script_values(self, encoder: SentenceEncoder) -> Mapping[str, Any]:
+        """Return further values of the template :attr:`script`."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ExportedModel(JsonResult):
+    """A verified export."""
+
+    path: Path
+    bytes: int
+    format: str
+    verified: Annotated[Fidelity, doc("comparison with the original model")]
+
+
+def export_encoder(
+    encoder: SentenceEncoder, form: ExportFormat, target: Path, texts: Sequence[str], source: str, *, card: str = "", threads: int = 0
+) -> ExportedModel:
+    """Export a float32 encoder into the folder ``target``, or into a zip if its name ends in ``.zip``.
+
+    The export is read by its own runtime and compared on up to 200 texts; if it does not meet its floor, nothing is written.
+
+    Args:
+        texts, source: texts to compare, and where they are from.
+        card: model card of the original, used by formats that have its layout.
+        threads: threads of the runtime; 0 for its default.
+
+    Raises:
+        StudioError: a package is missing, the format cannot represent the model, or the export does not meet its floor.
+    """
+    require_packages(form)
+    form.check(encoder)
+    require_free(target)
+    try:
+        with _destination(target) as part:
+            fidelity = _write(encoder, form, part, texts, source, card, threads)
+    except OSError as error:
+        raise StudioError(
+            _("{name} cannot be written: {reason}", name=target.name, reason=error.strerror),
+            "choose another folder, or free some disk space",
+        ) from error
+    return ExportedModel(target, folder_bytes(target), form.name, fidelity)
+
+
+def require_packages(form: ExportFormat) -> None:
+    """Raise a StudioError that names the packages and the extra to install if one is missing."""
+    if missing := form.missing():
+        raise StudioError(
+            _("{title} needs packages that are not installed: {names}", title=form.title, names=", ".join(missing)),
+            _("install them with pip install 'sbert-studio[{extra}]'", extra=form.extra),
+        )
+
+
+def require_free(target: Path) -> None:
+    """Raise a StudioError unless ``target`` is absent, an empty folder or an earlier export, so that no other file is lost."""
+    if target.suffix == _ZIP:
+        require_writable_file(target)
+    elif target.exists() and not (target.is_dir() and ((target / _CHECK).is_file() or not any(target.iterdir()))):
+        raise StudioError(_("{name} exists already", name=target.name), "choose a new folder, or a file that ends in .zip")
+
+
+def folder_bytes(path: Path) -> int:
+    """Return the size of a file, or of all files in a folder."""
+    return path.stat().st_size if path.is_file() else sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+
+
+@contextmanager
+def _destination(target: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes ``target``, or its zip, unless the block fails."""
+    if target.suffix != _ZIP:
+        with atomic_folder(target) as part:
+            yield part
+        return
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=target.parent) as scratch, atomic_file(target) as zipped:
+        folder = Path(scratch) / file_name(target.stem, "model")
+        folder.mkdir()
+        yield folder
+        with zipfile.ZipFile(zipped, "w", zipfile.ZIP_STORED) as archive:
+            for path in sorted(folder.rglob("*")):
+                archive.write(path, path.relative_to(folder.parent).as_posix())
+
+
+def _write(
+    encoder: SentenceEncoder, form: ExportFormat, folder: Path, texts: Sequence[str], source: str, card: str, threads: int
+) -> Fidelity:
+    title = _("the {title} export of {name}", title=form.title, name=short_name(encoder.name))
+    try:
+        form.write(encoder, folder)
+        (folder / _SCRIPT).write_text(render_template(form.script, title=form.title, **form.script_values(encoder)), encoding="utf-8")
+        fidelity = verify(encoder, folder, [sys.executable, "-P", _SCRIPT], texts, source, threads)
+    except StoppedError:
+        raise
+    except StudioError as error:
+        raise StudioError(_("{title} was not written: {reason}", title=title, reason=error.message), error.hint) from error
+    if failures := fidelity.failures(form.floor):
+        raise StudioError(
+            _("{title} was not written: its vectors differ too much ({reasons})", title=title, reasons=join(", ", failures)),
+            "choose another format, and please report this",
+        )
+    header = {"format": form.name, "model": short_name(encoder.name), "version": __version__}
+    write_json(folder / _CHECK, shipped_check(encoder, fidelity, form.floor, header))
+    (folder / "README.md").write_text(_card(encoder, form, fidelity, card), encoding="utf-8")
+    write_digests(folder)
+    return fidelity
+
+
+def _card(encoder: SentenceEncoder, form: ExportFormat, fidelity: Fidelity, card: str) -> str:
+    """Return the original's card with a section on the export, or a card of its own if the layout differs from the original's."""
+    values = {"model": encoder, "form": form, "found": fidelity, "floor": form.floor}
+    section = render_template("export/section.md.j2", **values)
+    return (card.rstrip() + "\n" if card and form.has_original_layout else render_template("export/card.md.j2", **values)) + section

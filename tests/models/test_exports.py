@@ -1,0 +1,205 @@
+"""Exports, each opened by its own runtime: what is faithful is kept with its figures, and what is broken is refused every time."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sbert_studio.errors import StudioError
+from sbert_studio.models.export import FORMATS, ExportFormat, export_encoder, verification
+from sbert_studio.models.export.verification import Fidelity, Floor, compare
+from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.sentence_encoder import SentenceEncoder
+
+from .tiny import WORDS, tiny_encoder
+
+PROMPTS = {"query": "lost card today ", "document": "the park "}
+_random = np.random.default_rng(4)
+TEXTS = [" ".join(_random.choice(WORDS, size)) for size in _random.integers(1, 40, 120)]
+
+
+def form_of(name: str) -> ExportFormat:
+    form = FORMATS[name]()
+    for package in form.packages:
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: pip install 'sbert-studio[{form.extra}]'")
+    return form
+
+
+def prompted(kind: str = "bert") -> SentenceEncoder:
+    encoder = tiny_encoder(kind)
+    encoder.normalizes, encoder.prompts = True, PROMPTS
+    return encoder
+
+
+def cls_pooling(encoder: SentenceEncoder) -> None:
+    encoder.set_pooling("cls")
+
+
+def no_normalization(encoder: SentenceEncoder) -> None:
+    encoder.normalizes = False
+
+
+def lost_prompt(encoder: SentenceEncoder) -> None:
+    encoder.prompts = {"document": PROMPTS["document"]}
+
+
+def broken(form: ExportFormat, fault: Callable[[SentenceEncoder], None]) -> ExportFormat:
+    """The format, writing another encoder with the same weights and one fault."""
+
+    class Broken(type(form)):  # type: ignore[misc]
+        def write(self, encoder: SentenceEncoder, folder: Path) -> None:
+            wrong = prompted(encoder.architecture)
+            fault(wrong)
+            super().write(wrong, folder)
+
+    return Broken()
+
+
+@pytest.fixture(autouse=True)
+def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the script of an export in this process, which has loaded most of the libraries, unless a test asks for a process."""
+
+    def run(command: list[str], folder: Path) -> None:
+        monkeypatch.setattr(sys, "argv", command[2:])
+        try:
+            runpy.run_path(str(folder / command[2]), run_name="__main__")
+        except Exception as error:
+            raise StudioError(f"its runtime cannot open it: {error!r}") from error
+
+    if "process" not in request.keywords:
+        monkeypatch.setattr(verification, "_run", run)
+
+
+@pytest.mark.parametrize("fault", [cls_pooling, no_normalization, lost_prompt])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "static"])
+def test_a_broken_export_is_refused_and_nothing_is_left(name: str, fault: Callable[[SentenceEncoder], None], tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match=r"was not written: its (vectors differ|tokens differ)"):
+        export_encoder(prompted(), broken(form_of(name), fault), tmp_path / "out", TEXTS, "made up", threads=1)
+    assert not [*tmp_path.iterdir()]
+
+
+def check_folder(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``verify.py`` where nothing of this package can be imported."""
+    hide = (
+        "import sys, runpy; sys.modules['sbert_studio'] = None; sys.path.insert(0, '.'); runpy.run_path('verify.py', run_name='__main__')"
+    )
+    return subprocess.run([sys.executable, "-P", "-c", hide], cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "static"])
+def test_an_export_brings_its_figures_and_a_script_that_finds_them_again(name: str, tmp_path: Path) -> None:
+    form = form_of(name)
+    found = export_encoder(prompted(), form, tmp_path / "out", TEXTS, "made up", threads=1)
+    assert found.bytes == sum(path.stat().st_size for path in found.path.rglob("*") if path.is_file())
+    verified = found.to_json()["verified"]
+    assert verified["cosine"] >= form.floor.cosine and verified["top10"] >= form.floor.top10
+    assert (verified["texts"], verified["roles"]) == (len(set(TEXTS)), ["plain", "query", "document"])
+    card = (found.path / "README.md").read_text(encoding="utf-8")
+    assert verified["runtime"] in card and f"{verified['cosine']:.6f}" in card and PROMPTS["query"] in card
+    again = check_folder(found.path)
+    assert again.returncode == 0 and again.stdout.count("the same") == 3, again.stderr
+    expected = json.loads((found.path / "verify.json").read_text(encoding="utf-8"))
+    settings = json.loads((found.path / "config_sentence_transformers.json").read_text(encoding="utf-8"))
+    assert expected["verified"] == verified and not set(expected["texts"]) & set(TEXTS), "no text of the user is in the export"
+    settings["prompts"] = {}
+    (found.path / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    if name == "onnx":
+        again = check_folder(found.path)
+        assert again.returncode == 1 and "query" in again.stdout and again.stdout.count("DIFFERENT") == 2
+
+
+@pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet", "distilbert", "modernbert", "llama", "qwen2"])
+def test_other_networks_are_the_same_in_onnx(kind: str, tmp_path: Path) -> None:
+    found = export_encoder(tiny_encoder(kind), form_of("onnx"), tmp_path / "out.zip", TEXTS, "made up", threads=1)
+    assert found.verified.cosine > 0.99999 and found.verified.roles == ("plain",) and found.path.is_file()
+
+
+def test_each_pooling_and_a_projection_are_in_the_graph(tmp_path: Path) -> None:
+    for pooling in ("cls", "max", "last", "weighted_mean", "mean_sqrt_len"):
+        encoder = prompted()
+        encoder.configure_output(pooling=pooling, projection=7, activation="tanh")
+        found = export_encoder(encoder, form_of("onnx"), tmp_path / pooling, TEXTS[:30], "made up", threads=1)
+        assert found.verified.cosine > 0.99999, pooling
+
+
+def test_what_stands_there_already_and_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    form = FORMATS["sentence-transformers"]()
+    with pytest.raises(StudioError, match="exists already"):
+        export_encoder(prompted(), form, tmp_path, TEXTS, "made up")
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+    monkeypatch.setattr(type(form), "packages", ("no_such_package",))
+    with pytest.raises(StudioError, match="no_such_package") as refused:
+        export_encoder(prompted(), form, tmp_path / "out", TEXTS, "made up")
+    assert "sbert-studio[peers]" in refused.value.hint
+
+
+def _hits(scores: np.ndarray, row: int) -> set[int]:
+    return set(sorted((column for column in range(len(scores)) if column != row), key=lambda column: -scores[row, column])[:10])
+
+
+@pytest.mark.parametrize("measure", ["cosine", "dot", "euclidean"])
+def test_the_figures_are_those_of_a_plain_loop(measure: str) -> None:
+    random = np.random.default_rng(1)
+    left = random.normal(size=(40, 6))
+    right = left + 0.3 * random.normal(size=(40, 6))
+    cosine, mean, top10, length = compare({"plain": left}, {"plain": right}, measure)
+    cosines = [float(a @ b / np.sqrt(a @ a) / np.sqrt(b @ b)) for a, b in zip(left, right, strict=True)]
+    assert (cosine, mean) == pytest.approx((min(cosines), np.mean(cosines)))
+    assert length == pytest.approx(max(abs(np.sqrt(b @ b) / np.sqrt(a @ a) - 1) for a, b in zip(left, right, strict=True)))
+
+    def scores(x: np.ndarray) -> np.ndarray:
+        scaled = x / np.linalg.norm(x, axis=1, keepdims=True)
+        distance = np.sqrt(((x[:, None] - x[None]) ** 2).sum(axis=2))
+        found: dict[str, Any] = {"cosine": scaled @ scaled.T, "dot": x @ x.T, "euclidean": -distance}
+        return found[measure]
+
+    same = [len(_hits(scores(left), row) & _hits(scores(right), row)) / 10 for row in range(40)]
+    assert top10 == pytest.approx(np.mean(same))
+
+
+def test_zero_vectors_and_other_widths() -> None:
+    rows = np.eye(3)
+    rows[0] = 0
+    assert compare({"plain": rows}, {"plain": rows}, "cosine") == (1, 1, 1, 0)
+    assert compare({"plain": rows}, {"plain": np.eye(3)}, "cosine")[0] == 0, "a vector for a text that had none"
+    with pytest.raises(StudioError, match="3"):
+        compare({"plain": rows}, {"plain": rows[:, :2]}, "cosine")
+    with pytest.raises(StudioError, match="finite"):
+        compare({"plain": rows}, {"plain": rows * np.nan}, "cosine")
+
+
+def test_each_limit_has_its_own_reason() -> None:
+    fine = {"cosine": 1.0, "mean_cosine": 1.0, "top10": 1.0, "length_error": 0.0}
+    floor = Floor(0.99, 0.995, 0.9, 0.001)
+    rest: dict[str, Any] = {
+        "texts": 9,
+        "source": "",
+        "roles": (),
+        "runtime": "",
+        "sentences_per_second": 1,
+        "original_sentences_per_second": 1,
+    }
+    assert not Fidelity(**fine, **rest).failures(floor)
+    for name, worse in (("cosine", 0.98), ("mean_cosine", 0.99), ("top10", 0.8), ("length_error", 0.1), ("cosine", float("nan"))):
+        assert len(Fidelity(**{**fine, name: worse}, **rest).failures(floor)) == 1, name
+
+
+def test_the_folder_for_sentence_transformers_opens_here_too(tmp_path: Path) -> None:
+    original = prompted()
+    export_encoder(original, form_of("sentence-transformers"), tmp_path / "out", TEXTS, "made up", card=original.card())
+    opened = load_folder(tmp_path / "out")
+    assert opened.prompts == PROMPTS and np.allclose(opened.encode(TEXTS), original.encode(TEXTS), atol=1e-6)
+    assert "library_name: sentence-transformers" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
