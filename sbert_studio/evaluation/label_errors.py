@@ -1,8 +1,8 @@
 """Suspicious labels: rows whose label is contradicted most by models that were not trained on them.
 
 A row's *doubt* is how much its out-of-fold prediction contradicts its label. For a class, it is by how much another class is preferred,
-the normalized margin of confident learning (Northcutt et al. 2021). For a score, it is the difference from the predicted score, in typical
-differences of rows with a similar prediction.
+the normalized margin of confident learning (Northcutt et al. 2021). For a score, it is the difference from the prediction, corrected by the
+median error of rows with a similar prediction, in typical differences.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COSINE = 30.0  # weight of the cosine among the standardized features: nearly u
 _NEIGHBORS = 0.1  # share of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
 _NO_DOUBT = -1.0  # of a class that another fold does not contain
-_OUTLIER = 2.5  # doubt of a suspicious score, in typical differences
+_OUTLIER = 3.25  # doubt of a suspicious score, in typical differences
 _TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
 
 
@@ -143,14 +143,15 @@ def judge(examples: Examples, predicted: np.ndarray) -> Doubts:
 
 
 def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
-    difference = np.abs(targets - predicted)
     order = np.argsort(predicted, kind="stable")
     half = max(5, round(_NEIGHBORS * len(targets) / 2))
-    spread = np.empty(len(targets))
-    for place, row in enumerate(order):
-        spread[row] = np.median(difference[order[max(0, place - half) : place + half + 1]])
-    values = difference / (_TYPICAL * spread).clip(_LEAST_SPREAD)
-    return Doubts(values, predicted.clip(0, 1), int((values > _OUTLIER).sum()))
+    residuals, bias = (targets - predicted)[order], np.empty(len(targets))
+    for place, row in enumerate(order):  # a linear regression errs where the scores bend, and wrong labels pull it to the middle
+        bias[row] = np.median(residuals[max(0, place - half) : place + half + 1])
+    corrected = (predicted + bias).clip(0, 1)
+    difference = np.abs(targets - corrected)
+    values = difference / max(_TYPICAL * float(np.median(difference)), _LEAST_SPREAD)
+    return Doubts(values, corrected, int((values > _OUTLIER).sum()))
 
 
 def _doubt_classes(targets: np.ndarray, predicted: np.ndarray) -> Doubts:

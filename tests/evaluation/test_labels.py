@@ -116,3 +116,11 @@ def test_every_row_is_held_out_once_and_labels_as_predicted_raise_no_doubt() -> 
     assert examples.targets is not None
     agreed = judge(examples, examples.targets[:, None])
     assert agreed.suspicious == 0 and not agreed.values.any()
+
+
+def test_predictions_drawn_to_the_middle_are_corrected_before_scores_are_doubted() -> None:
+    examples, places = flip(scored_pairs(300), 15)
+    right, random = scored_pairs(300).targets, np.random.default_rng(2)
+    assert right is not None
+    doubts = judge(examples, (0.3 + 0.4 * right + random.normal(0, 0.03, 300))[:, None])
+    assert set(doubts.order[:15]) == set(places) and np.abs(doubts.predicted - right).max() < 0.3
