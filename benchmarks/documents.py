@@ -17,8 +17,8 @@ add options to the trainings and to `pairs`. Prints rows of a Markdown table: nD
 alone and fused with BM25, with the number of training rows and the share of the pairs that were kept, then mean ± standard deviation; the
 commands go to stderr. `benchmarks/sets` has a German and a Chinese set.
 
-``--scale`` measures instead the minutes and the peak memory of `pairs`, `negatives`, `train` (so many steps) and `evaluate --retrieval`
-on so many passages, which are recombined from the documents of SET: memory that hardly grows with them is flat.
+``--scale`` measures instead the minutes, also of the processor, and the peak memory of `pairs`, `negatives`, `train` (so many steps) and
+`evaluate --retrieval` on so many passages, which are recombined from the documents of SET: memory that hardly grows with them is flat.
 """
 
 from __future__ import annotations
@@ -138,15 +138,16 @@ def write_scaled(source: Path, target: Path, passages: int) -> None:
 
 
 def timed(count: int, *command: object) -> tuple[dict[str, Any], tuple[object, ...]]:
-    """Run a command; return its answer, and the number of passages, its name, its minutes and its peak memory in MiB."""
+    """Run a command; return its answer, and the number of passages, its name, its minutes, its processor minutes and its peak memory."""
     start = time.perf_counter()
     found = run_studio(*command)
-    return found, (f"{count:,}", command[0], f"{(time.perf_counter() - start) / 60:.1f}", found["peak_bytes"] >> 20)
+    minutes = (f"{one / 60:.1f}" for one in (time.perf_counter() - start, found["processor_seconds"]))
+    return found, (f"{count:,}", command[0], *minutes, found["peak_bytes"] >> 20)
 
 
 def measure_scale(options: argparse.Namespace) -> Iterator[str]:
-    yield row("passages", "step", "minutes", "peak memory, MiB", "result")
-    yield row(*["---"] * 5)
+    yield row("passages", "step", "minutes", "processor minutes", "peak memory, MiB", "result")
+    yield row(*["---"] * 6)
     chosen = ("--model", options.model)
     for count in options.scale:
         with tempfile.TemporaryDirectory() as home:

@@ -116,7 +116,7 @@ def import_peer(name: str = "sentence_transformers") -> Any:
 
 
 def run_studio(*arguments: object) -> dict[str, Any]:
-    """Run ``sbert-studio … --json`` in a process and return its answer, with the process's ``peak_bytes``."""
+    """Run ``sbert-studio … --json`` in a process and return its answer, with its ``peak_bytes`` and ``processor_seconds``."""
     return _run("-m", "sbert_studio", *arguments)
 
 
@@ -136,7 +136,7 @@ def _run(*arguments: object) -> dict[str, Any]:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, written)
     answer: dict[str, Any] = json.loads(written)
-    return answer | {"peak_bytes": _bytes(usage)}
+    return answer | {"peak_bytes": _bytes(usage), "processor_seconds": usage.ru_utime + usage.ru_stime}
 
 
 def score_on_stsb(model: object, data: Path) -> float:
