@@ -20,14 +20,17 @@
     return rest > 0 ? new Promise((resolve) => { setTimeout(resolve, rest); }) : null;
   }
 
-  // <body aria-busy> while the page waits for an answer. It stays for a moment after the last one, since an answer often leads to
-  // the next request and is still being drawn; screen readers and tests can wait for the page to settle.
-  const SETTLES = 100;
-  let settling;
+  // <body aria-busy> while the page waits for an answer. It stays for a moment after the last one, and until the browser has nothing
+  // else to do, since an answer often leads to the next request and is still being drawn; screen readers and tests can wait for it.
+  const SETTLES = 100, BUSY_BROWSER = 1000; // milliseconds
+  const whenIdle = window.requestIdleCallback?.bind(window) ?? ((call) => setTimeout(call));
+  let settling, changes = 0;
   function markBusy() {
+    const change = changes += 1;
+    const settle = () => { if (change === changes) document.body?.setAttribute("aria-busy", "false"); };
     clearTimeout(settling);
     if (asking || underWay.size) document.body?.setAttribute("aria-busy", "true");
-    else settling = setTimeout(() => document.body?.setAttribute("aria-busy", "false"), SETTLES);
+    else settling = setTimeout(() => whenIdle(settle, { timeout: BUSY_BROWSER }), SETTLES);
   }
 
   // The Cancel button of a work shows while any of its events goes on.

@@ -102,6 +102,7 @@ class App:
 
     def ask(self, button: Locator) -> None:
         """Click on what asks the server, and wait until the page has settled again."""
+        self.settle()  # the request of an earlier click would be taken for the one of this
         with self.page.expect_request(lambda request: "/queue/join" in request.url):
             button.click()
         self.settle()
