@@ -319,10 +319,11 @@ LARGE_MAP_ROWS = 200_000
 SAMPLE_ROWS = 15_000
 _NEIGHBORS = 5
 _EPOCHS, _RATE = 5, 0.25  # a few steps of UMAP's transform, which spread texts that share their neighbors
+_LISTS, _MIN_LIST = 4, 20  # 4 √n lists, of which the nearest four hold 98 % of the nearest rows; at least 20 rows a list
 _PROBES = 4
 _BLOCK = 16_384
 _CACHE_BYTES = 1 << 30
-PLACED_VERSION = "placed1"  # changes when the same sample places the other rows elsewhere
+PLACED_VERSION = "placed2"  # changes when the same sample places the other rows elsewhere
 
 
 @dataclass(frozen=True)
@@ -356,7 +357,9 @@ def find_sampled(vectors: np.ndarray, rows: np.ndarray, groups: Clusters, metric
     center, centroids = sampled.mean(axis=0), topic_centroids(sampled, groups.ids)
     axes = np.linalg.eigh(((sampled - center).T @ (sampled - center)).astype(np.float64))[1][:, ::-1][:, :COMPONENTS].astype(np.float32)
     points = sampled @ axes  # not centered, which leaves distances unchanged
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], max(1, round(len(points) ** 0.5)))
+    lists = max(1, min(round(_LISTS * len(points) ** 0.5), len(points) // _MIN_LIST))
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], lists)
+    index.cp.min_points_per_centroid = 1  # otherwise faiss warns of short lists
     index.train(points)
     index.add(points)
     index.nprobe = min(_PROBES, index.nlist)
