@@ -14,6 +14,16 @@ from .tiny import MODEL_NAME
 BUNDLED = MODEL_NAME
 STATIC = WORDS_FOR_PAIRS
 FILE = "small pairs.csv"
+_SEEN_PLACEHOLDERS = """() => {
+  const job = document.querySelector("#evaluate-job .sb-view"), note = document.createElement("p"), bar = document.createElement("i");
+  [note.className, bar.className] = ["sb-empty", "sb-live"];
+  document.querySelector("#evaluate-scores .sb-view").append(note);
+  job.append(bar);
+  const seen = [false, true].map((hidden) => { job.hidden = hidden; return note.checkVisibility(); });
+  note.remove();
+  bar.remove();
+  return seen;
+}"""
 STALE = re.compile("sb-made-stale")
 
 
@@ -57,6 +67,8 @@ def score_two_models(app: App) -> None:
     for table in ("scores", "differences"):
         cut = page.locator(f"#evaluate-{table} .sb-scroll").evaluate("(box) => box.scrollWidth - box.clientWidth")
         assert cut <= 1, f"{table}: {cut} pixels of the columns are cut off"
+    # What to press for scores is not shown below the bar of an evaluation under way, but again after it.
+    assert page.evaluate(_SEEN_PLACEHOLDERS) == [False, True]
 
 
 def sort_the_table(app: App) -> None:

@@ -17,7 +17,7 @@ from sbert_studio.evaluation.ranking import METRICS
 from sbert_studio.services.data_overview import describe_uses
 from sbert_studio.services.retrieval_files import write_retrieval
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.evaluate import handlers, retrieval
+from sbert_studio.ui.tabs.evaluate import conclusion, handlers, retrieval
 from sbert_studio.ui.tabs.evaluate.first_scores import first_scores
 from sbert_studio.ui.tabs.evaluate.handlers import EvaluationForm
 from sbert_studio.ui.tabs.evaluate.recommendation import RECOMMEND, start_recommendation
@@ -136,10 +136,12 @@ def test_one_click_recommends_a_model_and_lists_what_could_be_downloaded(
 ) -> None:
     tiny = page.studio.settings.default_model
     monkeypatch.setattr(page.studio.recommendation, "models_at_hand", lambda owner=None: [tiny, static])
+    monkeypatch.setattr(conclusion, "_compare_speed", lambda best, others: "Speeds differ.")
     for path in (write_judged(tmp_path / "judged.csv", pairs()), write_pairs(tmp_path / "pairs.csv")):
         started = start_recommendation(page, None, tiny, None, EvaluationForm([tiny], handlers.SUITE, str(path)))
         assert started.job is not None
         view = evaluation_view(ended(page))
         assert view.conclusion and view.conclusion["text"].startswith("Start from ") and view.conclusion["made"]["again"] == RECOMMEND
+        assert "Speeds differ." not in view.conclusion["more"], "the recommendation has its own figures on speed"
         assert {tiny, static} <= {row[0] for row in view.scores["rows"]}
         assert view.offers and view.offers["rows"] and all("MB" in row[1] for row in view.offers["rows"])

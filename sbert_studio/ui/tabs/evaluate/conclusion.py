@@ -116,8 +116,9 @@ def conclusion_view(scores: Sequence[MainScore], counts: str = "", warnings: Seq
             )
         return {"text": text, "more": list(warnings), "theirs": titles}
     comparisons = [_compare(best, other) for other in others]
-    more = [sentence for sentence in (*warnings, counts, *comparisons[1:], _compare_speed(best, others)) if sentence]
-    return {"text": comparisons[0], "more": more, "theirs": titles}
+    speeds = _compare_speed(best, others)
+    more = [sentence for sentence in (*warnings, counts, *comparisons[1:], speeds) if sentence]
+    return {"text": comparisons[0], "more": more, "theirs": titles, "speeds": speeds}
 
 
 def _compare(best: MainScore, other: MainScore) -> str:
