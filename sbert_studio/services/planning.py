@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _LENGTH_SAMPLE = 2_000  # texts per column used for token counts
 PATIENCE = 180.0
 """Seconds that a cross-validation may take by default: labelling some texts and training on them should take five minutes."""
+_SPLIT_ROWS = 300
+"""With fewer rows, a tenth of them cannot choose a model: `benchmarks/choice_interval.py --folds` compares the choices."""
 _EVALUATION_SETTINGS = ("evaluation", "max_folds", "folds", "seeds", "dev_fraction")
 _FILE_OPTIONS = ("encoding", "delimiter", "header")
 
@@ -131,7 +133,7 @@ class TrainingPlanner(Service):
         return TrainingForecast(plan.spec, plan.reasons, self.runner.rehearse(run), plan.accounts, plan.splits)
 
     def describe_trainings(self, plan: TrainPlan) -> str:
-        """Describe a run that trains several times, with its total time if the model's speed is known; empty if it trains once."""
+        """Describe a run's trainings, if there are several, and their total time, if the model's speed is known."""
         from ..training.members import count_passes, plan_folds
 
         spec = plan.spec
@@ -140,17 +142,17 @@ class TrainingPlanner(Service):
         except StudioError:
             return ""  # Start reports it
         times = 1 if folds else spec.seeds * max(1, spec.folds)
-        if not folds and times < 2:
-            return plan.time_reason
         epochs = ngettext("{n} epoch", "{n} epochs", spec.epochs, n=f"{spec.epochs:g}")
+        what = []
         if folds:
-            what = _("Cross-validation trains {parts}, for {epochs} each.", parts=self.describe_parts(plan), epochs=epochs)
-        else:
-            what = _("{trainings} models are trained for {epochs} each.", trainings=times, epochs=epochs)
-        passes = count_passes(spec, plan.examples, folds) * times
-        seconds = passes * self._data.encoding_seconds(spec.model, plan.examples.texts)
-        total = [_("This takes about {time} in total.", time=describe_duration(seconds))] if seconds else []
-        return join(" ", [what, *total, *filter(None, [plan.time_reason])])
+            what.append(_("Cross-validation trains {parts}, for {epochs} each.", parts=self.describe_parts(plan), epochs=epochs))
+        elif times > 1:
+            what.append(_("{trainings} models are trained for {epochs} each.", trainings=times, epochs=epochs))
+        seconds = count_passes(spec, plan.examples, folds) * times * self._data.encoding_seconds(spec.model, plan.examples.texts)
+        if seconds:
+            time = describe_duration(seconds)
+            what.append(_("This takes about {time} in total.", time=time) if what else _("Training takes about {time}.", time=time))
+        return join(" ", [*what, *filter(None, [plan.time_reason])])
 
     def describe_parts(self, plan: TrainPlan) -> str:
         """Return the number of models that cross-validation trains, by purpose; empty without it."""
@@ -168,7 +170,7 @@ class TrainingPlanner(Service):
     def _limit_folds(
         self, spec: TrainSpec, settings: Mapping[str, Any], diagnosis: Diagnosis, before: TrainPlan | None
     ) -> tuple[TrainSpec, str]:
-        """Return the spec with fewer folds, or one split, if the usual folds would take longer than :data:`PATIENCE`; and the reason.
+        """Return the spec with fewer folds, or one split of many rows, if the usual ones take longer than :data:`PATIENCE`; and the reason.
 
         The choice for the same rows and epochs is kept, so that it does not change with the load of the machine.
         """
@@ -192,7 +194,10 @@ class TrainingPlanner(Service):
         usual, whole = seconds()
         if whole <= PATIENCE or not usual:
             return spec, ""
-        fewer = next((most for most in range(usual - 1, 1, -1) if seconds(most)[1] <= PATIENCE), 0)
+        least = 2 if len(examples) < _SPLIT_ROWS else 0
+        fewer = next((most for most in range(usual - 1, 1, -1) if seconds(most)[1] <= PATIENCE), least)
+        if fewer == usual:
+            return spec, ""
         shown = {"usual": usual, "time": describe_duration(whole), "limit": describe_duration(PATIENCE)}
         if fewer:
             reason = (

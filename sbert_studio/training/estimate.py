@@ -19,7 +19,7 @@ from ..models.trainable import Trainable
 from ..serialization import JsonResult
 from .evaluator import Evaluator, hold_out
 from .fast_layers import pack_batches
-from .members import plan_curve, plan_folds
+from .members import PROBED_PAIRS, plan_curve, plan_folds
 from .prepare import prepare
 from .samplers import LengthGroupedSampler, Schedule, build_sampler
 from .spec import TrainSpec, resolve_loss
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _STEPS = 5
 _MOST_STEPS, _SECONDS = 40, 2.0  # if steps are short, more of them are taken
 _EVALUATED_ROWS = 256  # held-out rows
-_PROBED = 126  # pairs of the general probe for a model with one language
 
 
 @dataclass(frozen=True)
@@ -89,11 +88,11 @@ def estimate_run(spec: TrainSpec, examples: Examples, *, encoder: Trainable, dev
     # Evaluations of the base model, during training, and of the blends; the general probe as often, plus once per mark of a cross-validated
     # model.
     often = len(schedule.evaluations) + 4
-    judged = 0 if held is None else (len(held) + _PROBED) * often
+    judged = 0 if held is None else (len(held) + PROBED_PAIRS) * often
     rows = len(train_rows)
     if folds:
         curve = plan_curve(folds)
-        judged = (len(examples) + sum(len(part.held or ()) for part in curve)) * often + _PROBED * (often + 5)
+        judged = (len(examples) + sum(len(part.held or ()) for part in curve)) * often + PROBED_PAIRS * (often + 5)
         trained = [*(part.train_rows for part in (*folds, *curve)), examples]
         rows, steps = sum(map(len, trained)), sum(_schedule(spec, one, processes).steps for one in trained)
     seconds = rows * spec.epochs * spec.soup * seconds_a_row + judged * seconds_a_judged_row

@@ -43,6 +43,9 @@ _NAMED_GROUPS = 3
 _MAX_NAME = 60
 _BLENDS = 3  # evaluated after training
 _STEP_PASSES = 3.0  # forward and backward pass
+PROBED_PAIRS = 126
+"""Pairs of the general probe for a model with one language."""
+_PROBED_MARKS = 5  # after a cross-validation, the model is probed at each strength
 
 
 @dataclass(frozen=True)
@@ -211,13 +214,14 @@ def count_passes(spec: TrainSpec, examples: Examples, folds: Sequence[Member]) -
     epochs = spec.epochs * spec.soup
     evaluations = epochs * spec.evaluations_per_epoch + _BLENDS + 1
     is_labelled = examples.kind == "labelled_texts"  # compared with the training rows, which are encoded too
+    probed = 2 * PROBED_PAIRS * (evaluations + _PROBED_MARKS * bool(folds)) / max(1, sum(map(len, examples.texts)))
     if not folds:
-        return _STEP_PASSES * epochs + evaluations * (1 if is_labelled else spec.dev_fraction)
+        return _STEP_PASSES * epochs + evaluations * (1 if is_labelled else spec.dev_fraction) + probed
     members = [*folds, *plan_curve(folds)]
     rows = [(len(one.train_rows), len(one.held or ())) for one in members]
     trained = sum(train for train, _held in rows) + len(examples)
     evaluated = sum(held + train * is_labelled for train, held in rows)
-    return (_STEP_PASSES * epochs * trained + evaluations * evaluated) / max(1, len(examples))
+    return (_STEP_PASSES * epochs * trained + evaluations * evaluated) / max(1, len(examples)) + probed
 
 
 def planned_steps(spec: TrainSpec, train_rows: Examples) -> int:

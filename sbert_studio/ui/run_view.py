@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 LIVE = ("queued", "running")
-NO_RUN = placeholder("Nothing is training yet. Choose data, then press Start training; loss and scores will appear here.")
+NO_RUN = placeholder("Nothing is training yet. The loss and the scores will appear here.")
 _MAX_POINTS = 1200
 _SMOOTHING = 0.9
 _MAX_NOTES = 4

@@ -175,6 +175,7 @@ def map_and_fine_tune(app: App) -> None:
     page.click("#map-draw")
     page.locator("#map-view .sb-legend li button").first.click()
     expect(page.locator("#map-view .sb-map-list ol li").first).to_be_visible()
+    expect(page.locator("#map-view")).to_contain_text("文本列：Text")
     expect_chinese(page, "Map")
 
     page.click("#tab-fine-tune-button")

@@ -34,6 +34,35 @@ NAMED = """(zoom) => {
   return [labels.shown(), seen.map((one) => one.label)];
 }"""
 
+# Ten maps of 14 clusters in up to three parts: how many lines lead from names to clusters, and how many pairs of them cross.
+LINES = """() => {
+  let seed = 1, lines = 0, crossed = 0;
+  const random = () => { seed = (seed * 1103515245 + 12345) & 0x7fffffff; return seed / 0x7fffffff; };
+  const side = ([ax, ay, bx, by], x, y) => Math.sign((bx - ax) * (y - ay) - (by - ay) * (x - ax));
+  const split = (one, other) => side(one, other[0], other[1]) !== side(one, other[2], other[3]);
+  for (let map = 0; map < 10; map += 1) {
+    const points = [], ids = [], names = [], drawn = [], from = [], labels = SB.mapping.labels();
+    for (let id = 0; id < 14; id += 1) {
+      const [x, y, parts] = [120 + 650 * random(), 80 + 360 * random(), 1 + Math.floor(3 * random())];
+      names.push({ id, label: `topic number ${id}` });
+      for (let i = 0; i < 60; i += 1) {
+        ids.push(id);
+        const part = i % parts;
+        points.push([x + 90 * part * Math.cos(id + part) + 50 * random(), y + 70 * part * Math.sin(id + part) + 50 * random()]);
+      }
+    }
+    const eye = { size: () => [890, 520], matrix: () => null, project: (all, row) => all[row], magnified: () => 1 };
+    const drawing = { moveTo: (x, y) => from.splice(0, 2, x, y), lineTo: (x, y) => drawn.push([...from, x, y]) };
+    const pen = new Proxy(drawing, { get: (known, name) => known[name] ?? (() => {}), set: () => true });
+    labels.prepare(ids.length, ids, names, {});
+    labels.place(eye, points, ids.length, {}, (text) => 7 * text.length);
+    labels.draw(pen, eye, points, { colourOf: () => null });
+    lines += drawn.length;
+    drawn.forEach((one, at) => drawn.slice(0, at).forEach((other) => { crossed += split(one, other) && split(other, one) ? 1 : 0; }));
+  }
+  return [lines, crossed];
+}"""
+
 
 def test_texts_on_the_map_are_listed_found_labelled_removed_and_saved(app: App, tmp_path: Path) -> None:
     app.map.draw_file("messages.csv", corpus_csv(5))
@@ -207,7 +236,7 @@ def shown_names(app: App) -> set[str]:
 
 
 def keep_names_apart(app: App) -> None:
-    """No name lies on another, and where there is room nearly all are shown."""
+    """No name lies on another, lines hardly ever cross, and where there is room nearly all are shown."""
     page = app.page
     app.map.scene.rest()
     boxes = page.evaluate("SB.map.labels()")
@@ -215,6 +244,8 @@ def keep_names_apart(app: App) -> None:
     for one, other in combinations(boxes, 2):
         beside = one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
         assert beside or one[1] + HEIGHT <= other[1] or other[1] + HEIGHT <= one[1], (one, other)
+    lines, crossed = page.evaluate(LINES)
+    assert lines > 100 and crossed <= 1, (lines, crossed)
     (far, _), (near, inside) = page.evaluate(NAMED, 1), page.evaluate(NAMED, 4)
     assert 0 < len(far) < 60
     assert len(near) >= 0.8 * len(inside)

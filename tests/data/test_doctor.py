@@ -240,7 +240,8 @@ def test_a_score_that_nearly_all_rows_have_is_undersampled() -> None:
 
 @pytest.mark.parametrize(("rows", "severity"), [(3, "error"), (50, "warning")])
 def test_too_few_rows_are_reported(rows: int, severity: str) -> None:
-    assert the(diagnose(pairs().select(range(rows))), "usable row").severity == severity
+    finding = the(diagnose(pairs().select(range(rows))), "usable row")
+    assert (finding.severity, finding.rows) == (severity, ()), "a list of all rows says nothing"
 
 
 @pytest.mark.parametrize(

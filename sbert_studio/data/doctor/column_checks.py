@@ -233,10 +233,10 @@ def check_size(context: CheckContext) -> Iterator[Finding]:
     """Report files with fewer than 100 examples: too few for training and for a reliable held-out score."""
     number = len(context.examples)
     if number < _MIN_ROWS:
-        yield Finding("error", _("only {usable_rows}: too few to train on", usable_rows=count(number, "usable row")), context.all_rows)
+        yield Finding("error", _("only {usable_rows}: too few to train on", usable_rows=count(number, "usable row")))
     elif number < _FEW_ROWS:
         message = _(
             "only {usable_rows}: expect a small gain and an imprecise score; a few hundred rows work much better",
             usable_rows=count(number, "usable row"),
         )
-        yield Finding("warning", message, context.all_rows)
+        yield Finding("warning", message)

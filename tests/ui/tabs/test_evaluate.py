@@ -473,7 +473,9 @@ def test_verdict_needs_an_interval_that_excludes_zero_and_enough_decimals() -> N
     assert verdict(wide, narrow).startswith("worse, +0.200"), "lower is better"
 
 
-def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_place_on_the_leaderboard(page: Page, tmp_path: Path) -> None:
+def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_place_on_the_leaderboard(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     form = EvaluationForm((str(page.studio.settings.default_model),), FILE)
     texts = tmp_path / "texts.txt"
     texts.write_text("cat dog mat\nmoon star sky\nred park bench\n", encoding="utf-8")
@@ -490,6 +492,10 @@ def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_pl
     assert missing.missing is not None and "scores, labels or a category" in missing.missing["text"]
     assert handlers.follow_data(page, None, pairs, form).missing is None
     assert handlers.show_first_scores(page, None, pairs, replace(form, source=handlers.SUITE), "en") is None
+    monkeypatch.setattr("sbert_studio.ui.tabs.evaluate.first_scores.MAX_ROWS", 50)
+    large = handlers.show_first_scores(page, None, pairs, form, "en")
+    assert large is not None and large.conclusion is not None
+    assert "a sample, since mine.csv has more than 50 rows" in large.conclusion["made"]["words"]
 
 
 def test_an_evaluation_that_was_started_meanwhile_is_not_replaced_by_the_first_scores(

@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const { token } = window.SB;
-  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, APART = 16, STEP = 4, NEAR = 1.5;
+  const CELL = 10, HEIGHT = 19, MOST = 48, SAMPLE = 260, LOOKED = 15000, LONGEST = 34, CROWDED = 10, APART = 16, CROSSING = 12, STEP = 4, NEAR = 1.5;
 
   // From the edge of a name to what it names: [x, y, x, y], or null where they are so near that no line is drawn.
   function leader(x, y, wide, at) {
@@ -17,6 +17,10 @@
       if (px >= x && px <= x + wide && py >= y && py <= y + HEIGHT) return true;
     }
     return false;
+  }
+  function intersect([ax, ay, bx, by], [cx, cy, dx, dy]) {
+    const side = (px, py, qx, qy, x, y) => Math.sign((qx - px) * (y - py) - (qy - py) * (x - px));
+    return side(ax, ay, bx, by, cx, cy) !== side(ax, ay, bx, by, dx, dy) && side(cx, cy, dx, dy, ax, ay) !== side(cx, cy, dx, dy, bx, by);
   }
 
   function labels() {
@@ -80,9 +84,10 @@
           for (const [x, y] of spots) {
             if (x < 4 || y < 4 || x + wide > width - 4 || y + HEIGHT > height - 4) continue;
             if (taken.some((box) => x < box[0] + box[2] + 6 && box[0] < x + wide + 6 && y < box[1] + HEIGHT + 2 && box[1] < y + HEIGHT + 2)) continue;
-            const crowd = under(x, y, wide, HEIGHT) + gap * 0.12, line = leader(x, y, wide, middle.at);
+            const line = leader(x, y, wide, middle.at);
             if (lines.some((other) => crosses(other, [x, y, wide])) || (line && taken.some((box) => crosses(line, box)))) continue;
-            if (!best || crowd < best.crowd) best = { crowd, line, x, y };
+            const crowd = under(x, y, wide, HEIGHT) + gap * 0.12, cost = crowd + (line ? CROSSING * lines.filter((other) => intersect(line, other)).length : 0);
+            if (!best || cost < best.cost) best = { cost, crowd, line, x, y };
           }
         }
         // Where there is no room, the legend alone names it, until somebody zooms in.

@@ -50,15 +50,19 @@ def first_scores(page: Page, selected: SelectedCorpus, language: str, progress: 
     models = list(dict.fromkeys(one for one in (page.studio.settings.default_model, page.studio.languages.multilingual) if one))
     key = hashlib.sha256(json.dumps([__version__, fingerprint(path), name, models]).encode()).hexdigest()[:32]
     file = page.studio.workspace.cache("first-scores") / f"{key}.json"
-    if (stored := _read(file)) is not None:
-        return stored
-    report = progress_callback(progress, "Comparing models")
-    while not _LOCK.acquire(timeout=0.2):  # another page may be computing the same
-        checkpoint()
-    try:
-        return _read(file) or _compute(page.studio, path, name, models, file, report)
-    finally:
-        _LOCK.release()
+    if (panel := _read(file)) is None:
+        report = progress_callback(progress, "Comparing models")
+        while not _LOCK.acquire(timeout=0.2):  # another page may be computing the same
+            checkpoint()
+        try:
+            panel = _read(file) or _compute(page.studio, path, name, models, file, report)
+        finally:
+            _LOCK.release()
+    if selected.corpus.account.read > MAX_ROWS:
+        made, name = panel.conclusion["made"], selected.corpus.name
+        why = _("a sample, since {name} has more than {rows} rows; press Evaluate to use them", name=name, rows=f"{MAX_ROWS:,}")
+        made["words"] = join(" · ", [made["words"], why])
+    return panel
 
 
 def _suitable(page: Page, selected: SelectedCorpus, language: str) -> tuple[Path, str] | None:

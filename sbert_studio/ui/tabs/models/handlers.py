@@ -82,7 +82,6 @@ def run_card(run: Run, is_damaged: bool) -> Value:
 
 def model_facts(card: ModelSummary) -> list[tuple[str, object]]:
     return [
-        ("Name", card.name),
         ("Dimensions", _("{dim}: it scores pairs", dim=card.dim or "none") if card.reads == "pairs" else card.dim),
         ("Weights", f"{card.parameters:,}"),
         ("Longest text", _("{max_length} tokens", max_length=card.max_length) if 0 < card.max_length < _UNLIMITED else "any length"),
@@ -219,10 +218,11 @@ def model_details(page: Page, owner: object, name: str) -> tuple[Value | None, V
     card = next((card for card in page.studio.models.list_available(page.visitor(owner))[0] if card.name == name), None)
     run = next((run for run in _runs(page, owner) if run.id == name), None)
     if run is None:
-        return (facts(model_facts(card), title=card.title, notes=model_notes(card)) if card else None), None, None
+        named: list[tuple[str, object]] = [("Name", card.name)] if card and card.name != card.title else []
+        return (facts(named + model_facts(card), title=card.title, notes=model_notes(card)) if card else None), None, None
     snapshot = read_run(page, FollowedRun(run.id))
     rows: list[tuple[str, object]] = [("Id", run.id), ("From", base_model_title(page, run)), ("Loss", loss_title(run.loss))]
-    rows += [("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}"), *(model_facts(card)[1:] if card else [])]
+    rows += [("Rows", f"{run.rows:,}"), ("Held out", f"{run.dev_rows:,}"), *(model_facts(card) if card else [])]
     rows += [(name, format_number(run.spec[key])) for name, key in _SPEC_FACTS if key in run.spec]
     return facts(rows, notes=model_notes(card) if card else []), snapshot.run, snapshot.curves
 
