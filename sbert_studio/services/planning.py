@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LENGTH_SAMPLE = 2_000  # texts per column used for token counts
 PATIENCE = 180.0
 """Seconds that a cross-validation may take by default: labelling some texts and training on them should take five minutes."""
-_SPLIT_ROWS = 300
+_SPLIT_ROWS = 500
 """With fewer rows, a tenth of them cannot choose a model: `benchmarks/choice_interval.py --folds` compares the choices."""
 _EVALUATION_SETTINGS = ("evaluation", "max_folds", "folds", "seeds", "dev_fraction")
 _FILE_OPTIONS = ("encoding", "delimiter", "header")

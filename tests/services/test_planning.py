@@ -102,7 +102,7 @@ def test_a_run_is_described_with_its_time_if_the_speed_is_known(studio: Studio, 
         (80, 1.0, 5, ""),
         (80, 3.2, 3, "There are 3 folds, because 5 would take about 4 min"),
         (80, 60.0, 2, "There are 2 folds, because 5 would"),  # a tenth of so few rows cannot choose a model
-        (400, 60.0, 0, "because cross-validation in 3 folds would"),
+        (550, 60.0, 0, "because cross-validation in 3 folds would"),
     ],
 )
 def test_a_slow_machine_uses_fewer_folds_or_one_split_and_says_so_before_start(
