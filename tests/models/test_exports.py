@@ -13,13 +13,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from tokenizers import Tokenizer, pre_tokenizers
+from tokenizers import models as tokenizer_models
 
 from sbert_studio.errors import StudioError
 from sbert_studio.models.export import FORMATS, ExportFormat, export_encoder, verification
 from sbert_studio.models.export.verification import Fidelity, Floor, compare
 from sbert_studio.models.io.load import load_folder
+from sbert_studio.models.io.settings import EncoderConfig
+from sbert_studio.models.modules.embeddings import StaticEmbedding
+from sbert_studio.models.modules.recurrent import GRU
 from sbert_studio.models.sentence_encoder import SentenceEncoder
+from sbert_studio.models.similarity import unit
+from sbert_studio.models.static.vectors import WordVectors
+from sbert_studio.models.word_encoder import WordEncoder, WordNetwork, build_average_encoder
 
+from .families import words
 from .tiny import WORDS, tiny_encoder
 
 PROMPTS = {"query": "lost card today ", "document": "the park "}
@@ -51,6 +61,18 @@ def no_normalization(encoder: SentenceEncoder) -> None:
 
 def lost_prompt(encoder: SentenceEncoder) -> None:
     encoder.prompts = {"document": PROMPTS["document"]}
+
+
+def zeroed(encoder: SentenceEncoder) -> None:
+    with torch.no_grad():
+        encoder.backbone.embeddings.emb_layer.weight[3] = 0
+
+
+def static_encoder() -> WordEncoder:
+    backend = Tokenizer(tokenizer_models.WordLevel({word: row for row, word in enumerate(["<unk>", *WORDS])}, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    matrix = torch.randn(len(WORDS) + 1, 8, generator=torch.Generator().manual_seed(3))
+    return WordEncoder(WordNetwork(StaticEmbedding(backend, matrix)), EncoderConfig("mean", True), name="table")
 
 
 def broken(form: ExportFormat, fault: Callable[[SentenceEncoder], None]) -> ExportFormat:
@@ -124,6 +146,51 @@ def test_an_export_brings_its_figures_and_a_script_that_finds_them_again(name: s
 def test_other_networks_are_the_same_in_onnx(kind: str, tmp_path: Path) -> None:
     found = export_encoder(tiny_encoder(kind), form_of("onnx"), tmp_path / "out.zip", TEXTS, "made up", threads=1)
     assert found.verified.cosine > 0.99999 and found.verified.roles == ("plain",) and found.path.is_file()
+
+
+@pytest.mark.parametrize("weighting", ["plain", "sif"])
+@pytest.mark.parametrize("common", [0, 1])
+def test_static_embeddings_with_weights_and_projection_are_the_same_in_model2vec(weighting: str, common: int, tmp_path: Path) -> None:
+    form = form_of("static")
+    matrix = np.random.default_rng(2).standard_normal((len(WORDS) + 2, 8)).astype(np.float32)
+    vectors = WordVectors((*WORDS, ".", "u.s"), matrix, np.arange(len(matrix), 0, -1), "table")
+    encoder = build_average_encoder(vectors, TEXTS, weighting=weighting, common=common)
+    texts = ["The (cat), sat!", "a dog .", "U.S. bank", "unheard of", *TEXTS]
+    found = export_encoder(encoder, form, tmp_path / "out", texts, "made up")
+    assert found.verified.cosine > 0.99999 and found.verified.length_error < 1e-5
+    opened = load_folder(tmp_path / "out")
+    left, right = (unit(one.encode(texts)) for one in (encoder, opened))
+    assert np.allclose(left, right, atol=1e-5), "sentence-transformers' layout"
+
+
+def test_a_table_with_a_tokenizer_is_the_same_in_model2vec_and_onnx(tmp_path: Path) -> None:
+    encoder = static_encoder()
+    for name in ("static", "onnx"):
+        found = export_encoder(encoder, form_of(name), tmp_path / name, TEXTS, "made up", threads=1)
+        assert found.verified.cosine > 0.99999, name
+
+
+@pytest.mark.parametrize("fault", [no_normalization, zeroed])
+def test_a_broken_table_is_refused(fault: Callable[[SentenceEncoder], None], tmp_path: Path) -> None:
+    form = form_of("static")
+
+    class Broken(type(form)):  # type: ignore[misc]
+        def write(self, encoder: SentenceEncoder, folder: Path) -> None:
+            wrong = static_encoder()
+            fault(wrong)
+            super().write(wrong, folder)
+
+    with pytest.raises(StudioError, match="vectors differ"):
+        export_encoder(static_encoder(), Broken(), tmp_path / "out", TEXTS, "made up")
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_transformer_and_a_recurrent_network_are_no_static_embeddings(tmp_path: Path) -> None:
+    form = form_of("static")
+    for encoder, hint in ((prompted(), "distill"), (words(GRU), "sentence-transformers")):
+        with pytest.raises(StudioError) as refused:
+            export_encoder(encoder, form, tmp_path / "out", TEXTS, "made up")
+        assert hint in refused.value.hint
 
 
 def test_each_pooling_and_a_projection_are_in_the_graph(tmp_path: Path) -> None:

@@ -70,6 +70,10 @@ class ExportFormat(ABC):
     def check(self, encoder: SentenceEncoder) -> None:
         """Raise a StudioError if the format cannot represent the encoder."""
 
+    def adapt(self, encoder: SentenceEncoder) -> SentenceEncoder:
+        """Return the encoder whose vectors the export has; another one only if the difference is documented."""
+        return encoder
+
     @abstractmethod
     def write(self, encoder: SentenceEncoder, folder: Path) -> None:
         """Write everything that the runtime needs into ``folder``: weights, tokenizer, pooling, normalization, prompts."""
@@ -106,6 +110,7 @@ def export_encoder(
     """
     require_packages(form)
     form.check(encoder)
+    encoder = form.adapt(encoder)
     require_free(target)
     try:
         with _destination(target) as part:
