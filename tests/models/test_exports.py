@@ -48,6 +48,7 @@ def form_of(name: str) -> ExportFormat:
 def prompted(kind: str = "bert") -> SentenceEncoder:
     encoder = tiny_encoder(kind)
     encoder.normalizes, encoder.prompts = True, PROMPTS
+    encoder.set_max_length(36)  # some of the texts are longer
     return encoder
 
 
@@ -105,6 +106,8 @@ def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("fault", [cls_pooling, no_normalization, lost_prompt])
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "static"])
 def test_a_broken_export_is_refused_and_nothing_is_left(name: str, fault: Callable[[SentenceEncoder], None], tmp_path: Path) -> None:
+    if name == "gguf" and fault is no_normalization:
+        pytest.skip("llama.cpp always scales vectors to unit length")
     with pytest.raises(StudioError, match=r"was not written: its (vectors differ|tokens differ)"):
         export_encoder(prompted(), broken(form_of(name), fault), tmp_path / "out", TEXTS, "made up", threads=1)
     assert not [*tmp_path.iterdir()]

@@ -22,7 +22,7 @@ from ...serialization import JsonResult, doc
 from ...workspace import atomic_file, atomic_folder, file_name, require_writable_file, write_json
 from ..card import render_template, short_name
 from ..io.digests import write_digests
-from .verification import Fidelity, Floor, shipped_check, verify
+from .verification import Fidelity, Floor, fitting, shipped_check, verify
 
 if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
@@ -47,6 +47,7 @@ class ExportFormat(ABC):
         usage: template of Markdown that shows how to use the export.
         tags: tags of the model card.
         has_original_layout: whether the original's model card applies to it.
+        truncates: whether the runtime truncates long texts itself; if not, only shorter ones are compared.
     """
 
     name: ClassVar[str]
@@ -61,6 +62,7 @@ class ExportFormat(ABC):
     usage: ClassVar[str]
     tags: ClassVar[tuple[str, ...]] = ()
     has_original_layout: ClassVar[bool] = False
+    truncates: ClassVar[bool] = True
 
     def missing(self) -> list[str]:
         """Return the packages that are not installed."""
@@ -166,6 +168,8 @@ def _write(
 ) -> Fidelity:
     title = _("the {title} export of {name}", title=form.title, name=short_name(encoder.name))
     try:
+        if not form.truncates:
+            texts = fitting(encoder, texts)
         form.write(encoder, folder)
         (folder / _SCRIPT).write_text(render_template(form.script, title=form.title, **form.script_values(encoder)), encoding="utf-8")
         fidelity = verify(encoder, folder, [sys.executable, "-P", _SCRIPT], texts, source, threads)
@@ -179,7 +183,7 @@ def _write(
             "choose another format, and please report this",
         )
     header = {"format": form.name, "model": short_name(encoder.name), "version": __version__}
-    write_json(folder / _CHECK, shipped_check(encoder, fidelity, form.floor, header))
+    write_json(folder / _CHECK, shipped_check(encoder, fidelity, form.floor, header, truncates=form.truncates))
     (folder / "README.md").write_text(_card(encoder, form, fidelity, card), encoding="utf-8")
     write_digests(folder)
     return fidelity

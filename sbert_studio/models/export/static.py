@@ -24,7 +24,7 @@ from .verification import Floor
 if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
 
-_UNKNOWN = "[UNK]"
+_UNKNOWN, _NORMALIZE = "[UNK]", f"1_{Normalize.name}"
 _SIGNS = "".join(f"\\{sign}" for sign in string.punctuation)
 
 
@@ -79,8 +79,8 @@ class StaticFormat(ExportFormat):
         write_json(folder / "config.json", {**config, "normalize": encoder.normalizes})
         modules = [("", "StaticEmbedding")]
         if encoder.normalizes:
-            Normalize().write(folder / "1_Normalize", rows.shape[1])
-            modules.append(("1_Normalize", "Normalize"))
+            Normalize().write(folder / _NORMALIZE, rows.shape[1])
+            modules.append((_NORMALIZE, Normalize.name))
         write_module_list(folder, modules)
         write_general_settings(folder, GeneralSettings({}, "", None, encoder.similarity_fn_name))
 
@@ -94,6 +94,7 @@ def token_table(encoder: WordEncoder) -> tuple[Any, Tensor]:
             ids = torch.arange(len(rows), device=rows.device)
             rows = rows * network.weights(ids)[:, None]
         for layer in encoder.layers:
+            assert isinstance(layer, Dense)
             rows = rows @ layer.linear.weight.float().T
         rows = rows.cpu().clone()
     if isinstance(network.embeddings, StaticEmbedding):

@@ -81,6 +81,12 @@ def verified_roles(encoder: SentenceEncoder) -> tuple[Role, ...]:
     return _ROLES if len(prompts) > 1 or encoder.prompts else _ROLES[:1]
 
 
+def fitting(encoder: SentenceEncoder, texts: Sequence[str]) -> list[str]:
+    """Return the texts that the encoder reads whole, with each prompt."""
+    counts = [encoder.for_role(role).tokens.count_tokens(texts) for role in verified_roles(encoder)]
+    return [text for text, *lengths in zip(texts, *counts, strict=True) if max(lengths) <= encoder.max_length]
+
+
 def encode_roles(encoder: SentenceEncoder, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], float]:
     """Return the encoder's vectors of the texts by role, and its speed in sentences per second."""
     encoder.encode(texts[:4])
@@ -191,11 +197,14 @@ def _run(command: Sequence[str], folder: Path) -> None:
             raise StudioError(_("its runtime cannot open it: {reason}", reason=lines[-1][:300]), "choose another format")
 
 
-def shipped_check(encoder: SentenceEncoder, fidelity: Fidelity, floor: Floor, header: Mapping[str, Any]) -> dict[str, Any]:
+def shipped_check(
+    encoder: SentenceEncoder, fidelity: Fidelity, floor: Floor, header: Mapping[str, Any], *, truncates: bool
+) -> dict[str, Any]:
     """Return the content of ``verify.json``: the figures, and the original vectors of sample texts, which are not the user's."""
     from ...data.samples import sample_lines
 
     lines = list(dict.fromkeys(sample_lines()))
+    lines = lines if truncates else fitting(encoder, lines)
     texts = lines[:: max(1, len(lines) // _SHIPPED_TEXTS)][:_SHIPPED_TEXTS]
     vectors = {role: encode_vectors(rows) for role, rows in encode_roles(encoder, texts)[0].items()}
     return {**header, "floor": asdict(floor), "verified": fidelity.to_json(), "texts": texts, "vectors": vectors}
