@@ -412,3 +412,19 @@ def test_dates_are_counted_by_calendar_period(empty_page: Page) -> None:
     assert two_years["first"] == ["2024-01-01", "2024-01-31"] and two_years["last"] == ["2025-12-01", "2025-12-31"]
     assert two_years["sizes"] == [2, 1, *[0] * 21, 1]
     assert empty_page.evaluate(bins, ["2024-03-05", "2024-03-07"])["sizes"] == [1, 0, 1]
+
+
+def test_suspicious_labels_are_open_once_they_were_checked(empty_page: Page) -> None:
+    page = empty_page
+    page.evaluate("document.body.innerHTML = '<div id=labels></div>'")
+    for name in ("core.js", "training/labels.js"):
+        page.evaluate(script(name))
+    page.evaluate("() => { window.draw = SB.views.labels(document.getElementById('labels'), { trigger: () => {} }); }")
+    row = {"row": 2, "texts": ["a", "b"], "label": "1", "predicted": "4"}
+    found = {"run": "r", "title": "1 label is worth a look", "note": "", "choices": [], "rows": [row]}
+    page.evaluate("draw", found)
+    assert not page.is_visible("#tune-labels-apply"), "a run that was checked before shows its list when it is asked for"
+    page.evaluate("draw", {"run": "r", "rows": None})
+    page.click("#tune-labels-check")
+    page.evaluate("draw", found)
+    assert page.is_visible("#tune-labels-apply") and page.get_by_label("Score of row 2").input_value() == "1"

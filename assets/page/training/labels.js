@@ -8,7 +8,7 @@
     return (value) => {
       if (value.run !== run) [run, edits] = [value.run, {}];
       if (!value.rows) {
-        root.replaceChildren(el("button", { type: "button", id: "tune-labels-check", class: "sb-small-button", on: { click: () => select(host, "check", value.run) } }, "Check for wrong labels"));
+        root.replaceChildren(el("button", { type: "button", id: "tune-labels-check", class: "sb-small-button", on: { click: () => { open = true; select(host, "check", value.run); } } }, "Check for wrong labels"));
         return;
       }
       const apply = el("button", { type: "button", id: "tune-labels-apply", class: "sb-small-button", on: { click: () => { select(host, "fix", { run, edits }); window.SB.reveal("tune-preview"); } } }, "Use the corrected rows");
