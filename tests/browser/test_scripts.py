@@ -428,3 +428,19 @@ def test_suspicious_labels_are_open_once_they_were_checked(empty_page: Page) -> 
     page.click("#tune-labels-check")
     page.evaluate("draw", found)
     assert page.is_visible("#tune-labels-apply") and page.get_by_label("Score of row 2").input_value() == "1"
+
+
+def test_what_a_step_shows_is_scrolled_to(empty_page: Page) -> None:
+    page = empty_page
+    page.evaluate("document.body.innerHTML = '<div id=steps></div><div style=\"height: 3000px\"></div><div id=shown>Rows</div>'")
+    page.emulate_media(reduced_motion="reduce")
+    for name in ("core.js", "views.js"):
+        page.evaluate(script(name))
+    step = {"name": "pairs", "title": "Pairs", "status": "done", "text": "", "actions": [["Make again", "start"], ["Show", "show"]]}
+    page.evaluate(
+        "(value) => SB.views.steps(document.getElementById('steps'), { trigger: () => {} })(value)", {"title": "", "steps": [step]}
+    )
+    for label, is_moved in (("Make again", False), ("Show", True)):
+        page.get_by_role("button", name=label).click()
+        page.evaluate("SB.revealShown('shown')")
+        assert (page.evaluate("scrollY") > 0) is is_moved, label
