@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from ..errors import StudioError
 from ..registry import registered_names
-from ..shards import SHARD_ROWS
 from ..workspace import existing_path, require_writable_file
-from .options import Address, Engine, ShardRows, Threads, Workers, open_studio, parse_shard_options, reject_engine_options, with_overrides
+from .options import FormatOptions, ShardOptions, open_studio, with_options
 from .output import Answer, Json, print_message, progress, progress_by_phase
 
 if TYPE_CHECKING:
     from ..data.schema.roles import SchemaOverrides
+    from ..services.retrieval import RetrievalOptions
 
 
 # Read from the sources, because importing them takes most of the time of --help.
@@ -24,7 +25,61 @@ _TASKS = registered_names("evaluation/tasks", "TASK_REGISTRY")
 _SUITES = tuple(tomllib.loads((Path(__file__).parents[1] / "datasets" / "suites.toml").read_text(encoding="utf-8")))
 
 
-@with_overrides
+@dataclass(frozen=True)
+class RetrievalArguments:
+    """Options of the evaluation of retrieval."""
+
+    retrieval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Evaluate retrieval: a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), or a table with the "
+            "columns query, document and grade (without grades, every row is relevant).",
+        ),
+    ] = None
+    part: Annotated[
+        str, typer.Option("--qrels", metavar="SPLIT", help="Judgments of the folder: test, dev or train.", show_default="test, else dev")
+    ] = ""
+    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Further documents for the table of --retrieval, not judged.")] = None
+    reranker: Annotated[str, typer.Option(metavar="MODEL", help="With --retrieval: also re-rank each model's results with it.")] = ""
+    rerank_top: Annotated[int, typer.Option("--rerank-top", min=1, max=100, help="Number of results that are re-ranked.")] = 100
+    judged_only: Annotated[
+        bool, typer.Option("--judged-only", help="With --retrieval: rank only the judged documents of each query. Cross-encoders can, too.")
+    ] = False
+    passages: Annotated[
+        bool, typer.Option("--passages", help="With --retrieval: also cut long documents into passages, and rank each by its best one.")
+    ] = False
+    titles: Annotated[
+        bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
+    ] = True
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --retrieval: also write the result to FILE.xlsx, or its scores to FILE.csv.")
+    ] = None
+
+    def reject(self) -> None:
+        """Raise an error if one of the options was given without ``--retrieval``."""
+        if self != RetrievalArguments():
+            names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages, --no-titles and --out"
+            raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
+
+    def options(self, overrides: SchemaOverrides) -> RetrievalOptions:
+        """Return the options of the service."""
+        from ..services.retrieval import RetrievalOptions
+
+        ranked: Literal["all", "judged"] = "judged" if self.judged_only else "all"
+        return RetrievalOptions(
+            split=self.part,
+            candidates=ranked,
+            reranker=self.reranker,
+            rerank_depth=self.rerank_top,
+            overrides=overrides,
+            corpus=self.corpus,
+            passages=self.passages,
+            titles=self.titles,
+        )
+
+
+@with_options
 def evaluate(
     *,
     models: Annotated[
@@ -47,42 +102,13 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Labelled rows, which senteval trains its classifier on and categories compares texts with."),
     ] = None,
-    retrieval: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH",
-            help="Evaluate retrieval: a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), or a table with the "
-            "columns query, document and grade (without grades, every row is relevant).",
-        ),
-    ] = None,
-    part: Annotated[
-        str, typer.Option("--qrels", metavar="SPLIT", help="Judgments of the folder: test, dev or train.", show_default="test, else dev")
-    ] = "",
-    corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Further documents for the table of --retrieval, not judged.")] = None,
-    reranker: Annotated[str, typer.Option(metavar="MODEL", help="With --retrieval: also re-rank each model's results with it.")] = "",
-    rerank_top: Annotated[int, typer.Option("--rerank-top", min=1, max=100, help="Number of results that are re-ranked.")] = 100,
-    judged_only: Annotated[
-        bool, typer.Option("--judged-only", help="With --retrieval: rank only the judged documents of each query. Cross-encoders can, too.")
-    ] = False,
-    passages: Annotated[
-        bool, typer.Option("--passages", help="With --retrieval: also cut long documents into passages, and rank each by its best one.")
-    ] = False,
-    titles: Annotated[
-        bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
-    ] = True,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --retrieval: also write the result to FILE.xlsx, or its scores to FILE.csv.")
-    ] = None,
+    ranking: RetrievalArguments,
     recommend: Annotated[
         bool,
         typer.Option("--recommend", help="Compare all models at hand on --data or --retrieval, and recommend one to start from."),
     ] = False,
-    engine: Engine = None,
-    address: Address = "",
-    workers: Workers = 0,
-    threads: Threads = 1,
-    shard_rows: ShardRows = SHARD_ROWS,
-    overrides: SchemaOverrides,
+    shards: ShardOptions,
+    file_format: FormatOptions,
     json: Json = False,
 ) -> Answer:
     """Evaluate models on files and compare them. Questions about a file are answered with the same options as in ``train``."""
@@ -96,31 +122,31 @@ def evaluate(
         # Model folders have no such suffix: this is a missing file.
         if Path(name).suffix.lower() in SUFFIXES and existing_path(name) is None:
             raise StudioError(f"there is no file {name!r}", "check the path, or quote it if it contains spaces")
-    if retrieval is not None:
-        if files or suite or reference or engine is not None or task != "auto":
+    overrides = file_format.overrides()
+    if ranking.retrieval is not None:
+        if files or suite or reference or shards.engine is not None or task != "auto":
             raise StudioError("--retrieval brings its own data and task", "omit the other files, --task, --suite, --reference and --engine")
-        ranked = "judged" if judged_only else "all"
-        chosen = (part, ranked, reranker, rerank_top, overrides, corpus, passages, titles)
-        return _recommend(named, retrieval, chosen, out=out) if recommend else _evaluate_retrieval(named, retrieval, chosen, out)
-    if part or corpus or reranker or judged_only or passages or not titles or rerank_top != 100 or out:
-        names = "--qrels, --corpus, --reranker, --rerank-top, --judged-only, --passages, --no-titles and --out"
-        raise StudioError(f"{names} are options of --retrieval", "add --retrieval PATH")
+        chosen = ranking.options(overrides)
+        if recommend:
+            return _recommend(named, ranking.retrieval, chosen, out=ranking.out)
+        return _evaluate_retrieval(named, ranking.retrieval, chosen, ranking.out)
+    ranking.reject()
     if not files and not suite:
         raise StudioError("there is no evaluation data", "specify a file with --data, or a suite with --suite")
     if recommend:
-        if suite or reference or engine is not None or len(files) > 1:
+        if suite or reference or shards.engine is not None or len(files) > 1:
             raise StudioError("--recommend compares models on one file", "omit --suite, --reference, --engine and the other files")
         return _recommend(named, files[0], None, task, overrides)
     if not named:
         raise StudioError("no model is specified", "specify one before the files")
-    if engine is not None:
+    if shards.engine is not None:
         if suite or reference or len(named) > 1 or len(files) > 1:
             raise StudioError("--engine can evaluate only one model on one Parquet file, folder or pattern", "omit the others")
-        options, sharding = parse_shard_options(engine, address, workers, threads, shard_rows)
+        options, sharding = shards.parse(), shards.sharding()
         with open_studio() as studio, progress("encoding", "pairs") as report:
             sharded = studio.shards.evaluate(named[0], files[0], options, sharding, task, progress=report)
         return report_answer(sharded)
-    reject_engine_options(address, workers, threads=threads, cut=shard_rows != SHARD_ROWS)
+    shards.reject()
     if suite or len(named) > 1 or len(files) > 1 or _is_folder(files[0]):
         with open_studio() as studio, progress_by_phase() as begin_phase:
             found = studio.evaluation.evaluate_models(named, files, task, suite or "", overrides, reference, begin_phase=begin_phase)
@@ -130,16 +156,17 @@ def evaluate(
     return report_answer(scores)
 
 
-def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...], out: Path | None) -> Answer:
-    from ..services.retrieval import RetrievalOptions
+def _evaluate_retrieval(models: list[str], source: str, options: RetrievalOptions, out: Path | None) -> Answer:
     from ..services.retrieval_files import require_suffix, write_retrieval
     from .evaluation_tables import format_retrieval
 
     if out is not None:  # before the evaluation, which may take hours
         require_suffix(out)
-        require_writable_file(out, existing_path(source), options[5])  # the table, and its further documents
+        require_writable_file(
+            out, existing_path(source), None if options.corpus is None else Path(options.corpus)
+        )  # the table, and its further documents
     with open_studio() as studio, progress_by_phase() as begin_phase:
-        found = studio.retrieval.evaluate(models, source, RetrievalOptions(*options), begin_phase=begin_phase)
+        found = studio.retrieval.evaluate(models, source, options, begin_phase=begin_phase)
     if out is not None:
         print_message(f"written to {write_retrieval(found, out)}")
     return Answer(found.to_json(), format_retrieval(found))
@@ -148,20 +175,18 @@ def _evaluate_retrieval(models: list[str], source: str, options: tuple[Any, ...]
 def _recommend(
     models: list[str],
     source: str,
-    options: tuple[Any, ...] | None,
+    options: RetrievalOptions | None,
     task: str = "auto",
     overrides: SchemaOverrides | None = None,
     out: Path | None = None,
 ) -> Answer:
-    from ..services.retrieval import RetrievalOptions
     from .evaluation_tables import format_recommendation
 
     if out is not None:
         raise StudioError("--recommend writes no file", "omit --out, or use --json")
-    chosen = None if options is None else RetrievalOptions(*options)
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.recommendation.recommend(
-            source, models, task=task, options=chosen, overrides=overrides or None, begin_phase=begin_phase
+            source, models, task=task, options=options, overrides=overrides or None, begin_phase=begin_phase
         )
     return Answer(found.to_json(), format_recommendation(found))
 

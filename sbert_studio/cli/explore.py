@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,25 +11,20 @@ import typer
 
 from ..errors import StudioError
 from ..explore import DEFAULT_RESULTS, DEFAULT_SEED
-from ..shards import SHARD_ROWS
 from ..workspace import require_writable_file
 from .options import (
-    Address,
-    Engine,
-    LlmModel,
-    LlmUrl,
-    ShardRows,
-    Threads,
-    Workers,
+    EngineOptions,
+    LlmOptions,
+    ShardOptions,
+    TextOptions,
     choose_model,
     encoded_shards_answer,
     is_shard_folder,
     mined_shards_answer,
     open_studio,
-    parse_shard_options,
-    reject_engine_options,
+    with_options,
 )
-from .output import Answer, Column, Json, Model, Passages, format_number, one_line, print_message, print_notes, progress, progress_by_phase
+from .output import Answer, Column, Json, Model, format_number, one_line, print_message, print_notes, progress, progress_by_phase
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -85,23 +81,18 @@ def similarity(
     return Answer({**scores.to_json(), "model": model}, [["row", "cosine", *scores.columns], *rows, *more, *written])
 
 
+@with_options
 def encode(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; {_DOCUMENTS}; or a folder or glob of parquet.")],
     out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array, (rows of the file, dim) float32; or a folder for shards.")],
-    column: Column = None,
-    model: Model = None,
+    texts: TextOptions,
     precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Precision of the weights.")] = "float32",
     prompt: Annotated[
         str | None, typer.Option(metavar="ROLE", help="Use the model's prompt for this role: query, document or symmetric.")
     ] = None,
-    engine: Engine = None,
-    address: Address = "",
-    workers: Workers = 0,
-    threads: Threads = 1,
-    shard_rows: ShardRows = SHARD_ROWS,
+    shards: ShardOptions,
     id: Annotated[str | None, typer.Option("--id", help="Id column of shards.", show_default="id, if there is one")] = None,
-    passages: Passages = False,
     json: Json = False,
 ) -> Answer:
     """Encode a column of texts: one vector for each row below the header, NaN for rows without text; of documents, one for each passage.
@@ -115,21 +106,21 @@ def encode(
     from ..shards.sources import is_multi_file
 
     role = _parse_role(prompt)
-    if engine is not None or is_multi_file(file):
+    if shards.engine is not None or is_multi_file(file):
         from ..services.shards import EncodingOptions
 
-        execution, sharding = parse_shard_options(engine, address, workers, threads, shard_rows)
+        options = EncodingOptions(texts.column, id, texts.model, precision, role)
         with open_studio() as studio, progress("encoding") as report:
-            shards = studio.shards.encode(file, out, execution, sharding, EncodingOptions(column, id, model, precision, role), report)
-        return encoded_shards_answer(shards)
-    reject_engine_options(address, workers, id, threads, cut=shard_rows != SHARD_ROWS)
+            encoded = studio.shards.encode(file, out, shards.parse(), shards.sharding(), options, report)
+        return encoded_shards_answer(encoded)
+    shards.reject(id=bool(id))
     with open_studio() as studio:
         with progress("reading", "files") as report:
-            texts, table = studio.data.read_texts(file, column, model=model, passages=passages, progress=report)
+            rows, table = studio.data.read_texts(file, texts.column, model=texts.model, passages=texts.passages, progress=report)
         require_writable_file(out, file)
-        model = choose_model(studio, model, texts.texts)
+        model = choose_model(studio, texts.model, rows.texts)
         with progress("encoding", "rows") as report:
-            found = studio.similarity.encode_file(texts, out, model, precision, report, print_message, role=role)
+            found = studio.similarity.encode_file(rows, out, model, precision, report, print_message, role=role)
     from ..data.findings import count
 
     print_notes(
@@ -160,6 +151,16 @@ def _parse_role(prompt: str | None) -> Role:
     return known
 
 
+@dataclass(frozen=True)
+class PromptOptions:
+    """Prompts of queries and texts, and the length of vectors; by default the model's."""
+
+    query_prompt: Annotated[str, typer.Option(help="Prompt for the query, or none.", show_default="the model's")] = ""
+    document_prompt: Annotated[str, typer.Option(help="Prompt for the texts, or none.", show_default="the model's")] = ""
+    truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0
+
+
+@with_options
 def search(
     *,
     file: FileOrShards,
@@ -171,34 +172,29 @@ def search(
         str | None,
         typer.Option(metavar="MODEL", help="Re-ranking model: a run, folder or hub id.", show_default="SBERT_STUDIO_RERANKER"),
     ] = None,
-    query_prompt: Annotated[str, typer.Option(help="Prompt for the query, or none.", show_default="the model's")] = "",
-    document_prompt: Annotated[str, typer.Option(help="Prompt for the texts, or none.", show_default="the model's")] = "",
-    truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0,
-    column: Column = None,
-    passages: Passages = False,
-    model: Model = None,
+    prompts: PromptOptions,
+    texts: TextOptions,
     json: Json = False,
 ) -> Answer:
     """Find the texts nearest to a query; of documents, the best passage of each, and where it is."""
     from ..models.prompts import SearchSettings
 
-    settings = SearchSettings(query_prompt, document_prompt, truncate_dim)
+    settings = SearchSettings(prompts.query_prompt, prompts.document_prompt, prompts.truncate_dim)
     if is_shard_folder(file):
         if settings != SearchSettings():
             raise StudioError("a folder of shards already contains its vectors", "omit --query-prompt, --document-prompt, --truncate-dim")
-        if mode != "semantic" or rerank or reranker or column:
+        if mode != "semantic" or rerank or reranker or texts.column:
             raise StudioError("a folder of shards supports semantic search only", "omit --mode, --rerank, --reranker and --column")
         with open_studio() as studio, progress("indexing", "rows") as report:
-            near = studio.shards.search(file, query, k, model, report)
+            near = studio.shards.search(file, query, k, texts.model, report)
         print_notes(None, "", near.notes)
         return Answer(near.to_json(), [[format_number(hit.score), hit.fields["id"], one_line(hit.text)] for hit in near.hits])
     from ..services.search import SearchOptions
 
     options = SearchOptions(reranker or rerank, settings=settings)
     with open_studio() as studio:
-        corpus = _read_corpus(studio, file, column, model, passages=passages)
-        if mode != "lexical":
-            model = choose_model(studio, model, corpus)
+        corpus = _read_corpus(studio, file, texts)
+        model = texts.model if mode == "lexical" else choose_model(studio, texts.model, corpus)
         with progress("encoding") as report:
             found = studio.search.search(corpus, query, k, mode, model=model, progress=report, options=options)
     print_notes(None if corpus.places else found.account, "searched", found.notes)
@@ -211,36 +207,32 @@ def search(
     return Answer(found.to_json(), hits or ["nothing was found"])
 
 
+@with_options
 def mine(
+    *,
     file: FileOrShards,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of pairs.")] = DEFAULT_RESULTS,
     exact: Annotated[bool, typer.Option("--exact", help="Compare all texts with all, whatever their number.")] = False,
-    column: Column = None,
-    model: Model = None,
-    engine: Engine = None,
-    address: Address = "",
-    workers: Workers = 0,
-    threads: Threads = 1,
-    passages: Passages = False,
+    texts: TextOptions,
+    engine: EngineOptions,
     json: Json = False,
 ) -> Answer:
     """Find the most similar pairs of texts; of documents, of passages."""
     if is_shard_folder(file):
-        if column or model:
+        if texts.column or texts.model:
             raise StudioError("a folder of shards already contains its vectors", "omit --column and --model")
-        options, _ = parse_shard_options(engine, address, workers, threads)
         with open_studio() as studio, progress("comparing", "rows") as report:
-            shared = studio.shards.mine(file, options, k, threads, report)
+            shared = studio.shards.mine(file, engine.parse(), k, engine.threads, report)
         return mined_shards_answer(shared)
-    if engine is not None:
+    if engine.engine is not None:
         raise StudioError(
             f"{file.name} is not a folder of shards",
             "create one: sbert-studio encode FILE --engine ray --out FOLDER; then mine that folder",
         )
-    reject_engine_options(address, workers, threads=threads)
+    engine.reject()
     with open_studio() as studio:
-        corpus = _read_corpus(studio, file, column, model, passages=passages)
-        model = choose_model(studio, model, corpus)
+        corpus = _read_corpus(studio, file, texts)
+        model = choose_model(studio, texts.model, corpus)
         with progress_by_phase() as begin_phase:
             found = studio.search.mine(corpus, k, model, begin_phase, exact=exact)
     print_notes(None if corpus.places else found.account, "compared", found.notes)
@@ -250,23 +242,23 @@ def mine(
     return Answer(found.to_json(), lines)
 
 
+@with_options
 def duplicates(
+    *,
     file: File,
     threshold: Annotated[float, typer.Option(min=0.8, max=1.0, help="Cosine from which two texts are near-duplicates.")] = 0.95,
     keep: Annotated[Literal["first", "longest"], typer.Option(help="Text of each group that is kept.")] = "first",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the texts that are kept to this CSV.")] = None,
     unit: Unit = None,
-    column: Column = None,
-    passages: Passages = False,
-    model: Model = None,
+    texts: TextOptions,
     json: Json = False,
 ) -> Answer:
     """Find near-duplicates, and write a file without them."""
     with open_studio() as studio:
-        corpus = _choose_unit(_read_corpus(studio, file, column, model, passages=passages), unit)
+        corpus = _choose_unit(_read_corpus(studio, file, texts), unit)
         if out is not None:
             require_writable_file(out, file)
-        model = choose_model(studio, model, corpus)
+        model = choose_model(studio, texts.model, corpus)
         with progress("comparing") as report:
             found = studio.search.find_duplicates(corpus, model, report)
     groups = found.groups(threshold, keep)
@@ -281,6 +273,7 @@ def duplicates(
     return Answer({**found.to_json(groups, threshold), "removed": removed, "kept": len(corpus) - removed, "model": model}, lines)
 
 
+@with_options
 def map(
     *,
     file: File,
@@ -289,9 +282,7 @@ def map(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
     layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
     unit: Unit = None,
-    column: Column = None,
-    passages: Passages = False,
-    model: Model = None,
+    texts: TextOptions,
     json: Json = False,
 ) -> Answer:
     """Draw a map of a corpus with labelled topics."""
@@ -301,9 +292,9 @@ def map(
 
     params = ProjectionParams(seed=seed, layout=layout)
     with open_studio() as studio:
-        corpus = _choose_unit(_read_corpus(studio, file, column, model, passages=passages), unit)
+        corpus = _choose_unit(_read_corpus(studio, file, texts), unit)
         require_writable_file(out, file)
-        model = choose_model(studio, model, corpus)
+        model = choose_model(studio, texts.model, corpus)
         with progress("drawing", "steps") as report:
             view = studio.map.draw(corpus, params, cluster_params, model, report)
     write_map(view, corpus.texts, corpus.fields, out, lines=corpus.lines)
@@ -311,14 +302,14 @@ def map(
     return Answer(view.to_json(), [*_topic_lines(view.topics, view.outliers), f"written to {out}"])
 
 
+@with_options
 def topics(
     *,
     file: File,
     out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
     topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
-    llm_url: LlmUrl = "",
-    llm_model: LlmModel = "",
+    llm: LlmOptions,
     llm_hint: Annotated[str, typer.Option(metavar="TEXT", help="What the language model should know about the texts or the names.")] = "",
     column: Column = None,
     model: Model = None,
@@ -335,9 +326,9 @@ def topics(
 
     require_report_suffix(out)
     with open_studio() as studio:
-        is_named = bool(llm_url or llm_model or llm_hint)
-        language_model = studio.language_models.open(llm_url, llm_model) if is_named else None
-        corpus = _read_corpus(studio, file, column, model)
+        is_named = bool(llm.llm_url or llm.llm_model or llm_hint)
+        language_model = studio.language_models.open(llm.llm_url, llm.llm_model) if is_named else None
+        corpus = _read_corpus(studio, file, TextOptions(column, model=model))
         require_writable_file(out, file)
         model = choose_model(studio, model, corpus)
         with progress("finding topics", "steps") as show:
@@ -351,9 +342,9 @@ def topics(
     return Answer(report.to_json(), [*_topic_lines(report.topics, report.outliers), f"written to {out}"])
 
 
-def _read_corpus(studio: Studio, file: Path, column: str | None, model: str | None, *, passages: bool = False) -> Corpus:
+def _read_corpus(studio: Studio, file: Path, texts: TextOptions) -> Corpus:
     with progress("reading", "files") as report:
-        return studio.data.read_corpus(file, column, progress=report, model=model, passages=passages)
+        return studio.data.read_corpus(file, texts.column, progress=report, model=texts.model, passages=texts.passages)
 
 
 def _choose_unit(corpus: Corpus, unit: str | None) -> Corpus:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ..errors import StudioError
 from ..shards import MANIFEST, SHARD_ROWS
 from ..workspace import existing_path
-from .output import Answer, format_number, one_line, print_message
+from .output import Answer, Column, Model, Passages, format_number, one_line, print_message
 
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
@@ -27,83 +28,106 @@ if TYPE_CHECKING:
 
 _INFERRED = "inferred"
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Validation file with the same columns.")]
-Kind = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND", help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.", show_default=_INFERRED
-    ),
-]
-Columns = Annotated[str | None, typer.Option(metavar="A,B", help="Text columns, in order.", show_default=_INFERRED)]
-Target = Annotated[str | None, typer.Option(metavar="C", help="Column of scores, labels or categories.", show_default=_INFERRED)]
-Group = Annotated[str | None, typer.Option(metavar="G", help="Column of topics or classes; '' for none.", show_default=_INFERRED)]
-Split = Annotated[
-    str | None, typer.Option(metavar="C", help="Column that assigns rows to train, dev and test; '' for none.", show_default=_INFERRED)
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(metavar="LOW-HIGH", help="Scores of the least and the most similar pairs, such as 0-5 or 5-0.", show_default=_INFERRED),
-]
-Order = Annotated[
-    str | None, typer.Option(metavar="NO,YES", help="Labels from least to most similar; none: unordered.", show_default=_INFERRED)
-]
-Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Text encoding of the file, such as cp1251.", show_default=_INFERRED)]
-Delimiter = Annotated[
-    str | None, typer.Option(metavar="SIGN", help="Cell delimiter: a character, or tab, comma, semicolon.", show_default=_INFERRED)
-]
-Header = Annotated[
-    bool | None, typer.Option("--header/--no-header", help="Whether row 1 contains the column names.", show_default=_INFERRED)
-]
-LlmUrl = Annotated[
-    str, typer.Option(metavar="URL", help="OpenAI-compatible endpoint of a language model, or local.", show_default="SBERT_STUDIO_LLM_URL")
-]
-LlmModel = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Language model there, or the folder or hub id of a local one; its key is SBERT_STUDIO_LLM_KEY.",
-        show_default="SBERT_STUDIO_LLM_MODEL",
-    ),
-]
-AsRead = Annotated[bool, typer.Option("--as-read", help="Accept the inferred format even if it is uncertain.")]
 
 
-def with_overrides(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace a command's ``overrides`` parameter with the options of :func:`parse_overrides`."""
-    signature, options = (inspect.signature(each, eval_str=True, locals={"SchemaOverrides": object}) for each in (command, parse_overrides))
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, own in signature.parameters.items()
-        for parameter in (options.parameters.values() if name == "overrides" else (own,))
-    ]
+def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace each parameter whose type is a dataclass, such as :class:`FormatOptions`, with an option for each field."""
+    signature = inspect.signature(command, eval_str=True)
+    groups: dict[str, Any] = {name: own.annotation for name, own in signature.parameters.items() if is_dataclass(own.annotation)}
+    parameters: list[inspect.Parameter] = []
+    for name, own in signature.parameters.items():
+        if name not in groups:
+            parameters.append(own.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        types = get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
+            for field in fields(groups[name])
+        ]
 
     @functools.wraps(command)
     def call(**named: Any) -> Any:
-        given = {name: named.pop(name) for name in options.parameters if name in named}
-        return command(**named, overrides=parse_overrides(**given))
+        options = {
+            name: group(**{field.name: named.pop(field.name) for field in fields(group) if field.name in named})
+            for name, group in groups.items()
+        }
+        return command(**named, **options)
 
     call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call
 
 
-def parse_overrides(
-    kind: Kind = None,
-    columns: Columns = None,
-    target: Target = None,
-    group: Group = None,
-    scale: Scale = None,
-    order: Order = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    as_read: AsRead = False,
-    split: Split = None,
-) -> SchemaOverrides:
-    """Return the format options set by the user."""
-    from ..data.schema.roles import parse_overrides
+@dataclass(frozen=True)
+class FormatOptions:
+    """Format of a training or evaluation file."""
 
-    columns_of = {"kind": kind, "columns": columns, "target": target, "group": group, "scale": scale, "order": order, "split": split}
-    return parse_overrides(**columns_of, encoding=encoding, delimiter=delimiter, header=header, as_read=as_read)
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.",
+            show_default=_INFERRED,
+        ),
+    ] = None
+    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Text columns, in order.", show_default=_INFERRED)] = None
+    target: Annotated[str | None, typer.Option(metavar="C", help="Column of scores, labels or categories.", show_default=_INFERRED)] = None
+    group: Annotated[str | None, typer.Option(metavar="G", help="Column of topics or classes; '' for none.", show_default=_INFERRED)] = None
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW-HIGH", help="Scores of the least and the most similar pairs, such as 0-5 or 5-0.", show_default=_INFERRED
+        ),
+    ] = None
+    order: Annotated[
+        str | None, typer.Option(metavar="NO,YES", help="Labels from least to most similar; none: unordered.", show_default=_INFERRED)
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Text encoding of the file, such as cp1251.", show_default=_INFERRED)
+    ] = None
+    delimiter: Annotated[
+        str | None, typer.Option(metavar="SIGN", help="Cell delimiter: a character, or tab, comma, semicolon.", show_default=_INFERRED)
+    ] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether row 1 contains the column names.", show_default=_INFERRED)
+    ] = None
+    as_read: Annotated[bool, typer.Option("--as-read", help="Accept the inferred format even if it is uncertain.")] = False
+    split: Annotated[
+        str | None, typer.Option(metavar="C", help="Column that assigns rows to train, dev and test; '' for none.", show_default=_INFERRED)
+    ] = None
+
+    def overrides(self) -> SchemaOverrides:
+        """Return the options as overrides of the inferred schema."""
+        from ..data.schema.roles import parse_overrides
+
+        return parse_overrides(**vars(self))
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Texts of a file to use, and the model that encodes them."""
+
+    column: Column = None
+    passages: Passages = False
+    model: Model = None
+
+
+@dataclass(frozen=True)
+class LlmOptions:
+    """Language model to use."""
+
+    llm_url: Annotated[
+        str,
+        typer.Option(metavar="URL", help="OpenAI-compatible endpoint of a language model, or local.", show_default="SBERT_STUDIO_LLM_URL"),
+    ] = ""
+    llm_model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Language model there, or the folder or hub id of a local one; its key is SBERT_STUDIO_LLM_KEY.",
+            show_default="SBERT_STUDIO_LLM_MODEL",
+        ),
+    ] = ""
 
 
 def choose_model(studio: Studio, name: str | None, texts: Sequence[str] | Corpus | Table) -> str:
@@ -137,40 +161,62 @@ def open_studio() -> Studio:
     return Studio(allow_folders=True)
 
 
-Engine = Annotated[str | None, typer.Option(metavar="NAME", help="Engine for shards: local (one at a time) or ray (on many machines).")]
-Address = Annotated[
-    str, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster, or auto.", show_default="one on this machine alone")
-]
-Workers = Annotated[int, typer.Option(min=0, help="Number of shards processed at a time.", show_default="as many as there are cores for")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads per shard; the last bits of the result depend on it.")]
-ShardRows = Annotated[int, typer.Option("--shard-rows", min=1, help="Rows per shard; the last bits of the result depend on it.")]
+@dataclass(frozen=True)
+class EngineOptions:
+    """Processing of a large corpus, shard by shard."""
+
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Engine for shards: local (one at a time) or ray (on many machines).")
+    ] = None
+    address: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster, or auto.", show_default="one on this machine alone")
+    ] = ""
+    workers: Annotated[
+        int, typer.Option(min=0, help="Number of shards processed at a time.", show_default="as many as there are cores for")
+    ] = 0
+    threads: Annotated[int, typer.Option(min=1, help="Threads per shard; the last bits of the result depend on it.")] = 1
+
+    def parse(self) -> ExecutionOptions:
+        """Return the engine of the shards, which defaults to ``local``, or to ``ray`` if an address is given."""
+        from ..shards.executor import ENGINES, ExecutionOptions
+
+        name = self.engine or ("ray" if self.address else "local")
+        if name not in ENGINES:
+            raise StudioError(f"there is no engine {name!r}", f"choose one of {', '.join(ENGINES)}")
+        return ExecutionOptions(name, self.address, self.workers)
+
+    def reject(self, **more: bool) -> None:
+        """Raise an error if an option was given that requires an engine: one of these, or one of ``more``."""
+        given = {"address": self.address, "workers": self.workers, **more, "threads": self.threads != 1}
+        for option, is_given in given.items():
+            if is_given:
+                raise StudioError(f"--{option.replace('_', '-')} requires an engine", "add --engine ray or --engine local")
+
+
+@dataclass(frozen=True)
+class ShardOptions(EngineOptions):
+    """Division of a large corpus into shards, and their processing."""
+
+    shard_rows: Annotated[int, typer.Option("--shard-rows", min=1, help="Rows per shard; the last bits of the result depend on it.")] = (
+        SHARD_ROWS
+    )
+
+    def sharding(self) -> ShardingOptions:
+        """Return the division of the corpus into shards."""
+        from ..services.shards import ShardingOptions
+
+        return ShardingOptions(self.threads, self.shard_rows)
+
+    def reject(self, **more: bool) -> None:
+        """Raise an error if an option was given that requires an engine."""
+        super().reject(**more)
+        EngineOptions().reject(shard_rows=self.shard_rows != SHARD_ROWS)
 
 
 def is_shard_folder(file: Path) -> bool:
     """Return True for a folder of shards written by ``encode``."""
     found = existing_path(file)
     return found is not None and (found / MANIFEST).is_file()
-
-
-def parse_shard_options(
-    engine: str | None, address: str, workers: int, threads: int, rows: int = SHARD_ROWS
-) -> tuple[ExecutionOptions, ShardingOptions]:
-    """Return the options of a job over shards; the engine defaults to ``local``, or to ``ray`` if an address is given."""
-    from ..services.shards import ShardingOptions
-    from ..shards.executor import ENGINES, ExecutionOptions
-
-    name = engine or ("ray" if address else "local")
-    if name not in ENGINES:
-        raise StudioError(f"there is no engine {name!r}", f"choose one of {', '.join(ENGINES)}")
-    return ExecutionOptions(name, address, workers), ShardingOptions(threads, rows)
-
-
-def reject_engine_options(address: str = "", workers: int = 0, id: str | None = None, threads: int = 1, cut: bool = False) -> None:
-    """Raise an error for options that require an engine."""
-    more = (("--threads", threads != 1), ("--shard-rows", cut))
-    for option, given in (("--address", address), ("--workers", workers), ("--id", id), *more):
-        if given:
-            raise StudioError(f"{option} requires an engine", "add --engine ray or --engine local")
 
 
 def encoded_shards_answer(result: EncodedShards) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,12 +12,12 @@ import typer
 from ..errors import StudioError
 from ..registry import parse_params
 from ..workspace import require_writable_file
-from .options import LlmModel, LlmUrl, open_studio, with_overrides
+from .options import FormatOptions, LlmOptions, open_studio, with_options
 from .output import Answer, Json, Model, one_line, print_message, print_notes, progress, progress_by_phase
 from .train import parse_settings
 
 if TYPE_CHECKING:
-    from ..data.schema.roles import SchemaOverrides
+    from ..explore.hard_negatives import NegativeOptions
     from ..services import Studio
     from ..services.written_queries import WritingOptions
 
@@ -26,6 +27,48 @@ _LEAST_SHOWN = 10  # suspicious labels
 Out = Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Output file, which train reads.")]
 
 
+@dataclass(frozen=True)
+class WritingArguments(LlmOptions):
+    """Options of queries written by a language model."""
+
+    llm_prompt: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Instruction for the language model.", show_default="built-in")
+    ] = None
+    llm_examples: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your own queries, one column, or with the passage that answers them in a second.")
+    ] = None
+    llm_passages: Annotated[int, typer.Option(min=0, help="Number of passages, drawn at random; 0 for all.")] = 0
+    llm_depth: Annotated[int, typer.Option(min=0, help="Keep a query if its document is among this number of first hits; 0 keeps all.")] = 1
+    llm_price: Annotated[str, typer.Option(metavar="IN,OUT", help="Prices of a million tokens, for the estimate.", show_default="none")] = (
+        ""
+    )
+
+    def options(self, studio: Studio, seed: int) -> WritingOptions:
+        """Return the options of the service; read the instruction and the examples."""
+        from ..services.written_queries import INSTRUCTION, WritingOptions
+
+        known: tuple[tuple[str, str], ...] = ()
+        if self.llm_examples is not None:
+            table = studio.data.read_table(self.llm_examples)
+            columns = [table.column(name) for name in table.columns[:2]]
+            known = tuple(zip(columns[0], columns[1] if len(columns) > 1 else [""] * len(table), strict=True))
+        try:
+            instruction = INSTRUCTION if self.llm_prompt is None else self.llm_prompt.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise StudioError(
+                f"the instruction {self.llm_prompt} cannot be read: {reason}", "specify a text file with --llm-prompt"
+            ) from None
+        try:
+            prices = [float(one) for one in self.llm_price.split(",")] if self.llm_price else []
+        except ValueError:
+            prices = [-1]
+        if prices and (len(prices) != 2 or not all(0 <= one < math.inf for one in prices)):
+            raise StudioError(f"--llm-price is {self.llm_price!r}", "write two numbers, such as 0.15,0.60")
+        return WritingOptions(instruction, known, self.llm_passages, self.llm_depth, (prices[0], prices[1]) if prices else None, seed)
+
+
+@with_options
 def pairs(
     *,
     documents: Annotated[
@@ -44,21 +87,7 @@ def pairs(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="cloze, crops: queries per passage; fill=no: crops of all passages; keep."),
     ] = None,
-    llm_url: LlmUrl = "",
-    llm_model: LlmModel = "",
-    llm_prompt: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Instruction for the language model.", show_default="built-in")
-    ] = None,
-    llm_examples: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your own queries, one column, or with the passage that answers them in a second.")
-    ] = None,
-    llm_passages: Annotated[int, typer.Option(min=0, help="Number of passages, drawn at random; 0 for all.")] = 0,
-    llm_depth: Annotated[
-        int, typer.Option(min=0, help="Keep a query if its document is among this number of first hits; 0 keeps all.")
-    ] = 1,
-    llm_price: Annotated[
-        str, typer.Option(metavar="IN,OUT", help="Prices of a million tokens, for the estimate.", show_default="none")
-    ] = "",
+    llm: WritingArguments,
     plan: Annotated[bool, typer.Option("--plan", help="Only estimate the time and cost of --from llm, from a few queries.")] = False,
     model: Model = None,
     json: Json = False,
@@ -69,13 +98,13 @@ def pairs(
     """
     from ..data.document_pairs import PairOptions
 
-    _require_json_lines(out, *documents, llm_prompt, llm_examples)
+    _require_json_lines(out, *documents, llm.llm_prompt, llm.llm_examples)
     names = [name.strip() for name in sources.split(",") if name.strip()]
     if plan and "llm" not in names:
         raise StudioError("--plan estimates the queries of a language model", "add --from llm, or omit --plan")
     with open_studio() as studio, progress_by_phase() as begin_phase:
-        language_model = studio.language_models.open(llm_url, llm_model) if "llm" in names else None
-        writing = _writing_options(studio, llm_prompt, llm_examples, llm_passages, llm_depth, llm_price, seed)
+        language_model = studio.language_models.open(llm.llm_url, llm.llm_model) if "llm" in names else None
+        writing = llm.options(studio, seed)
         source = studio.pairs.read(documents, model, begin_phase)
         if language_model is not None:
             estimate = studio.pairs.estimate(source, language_model, writing)
@@ -94,30 +123,35 @@ def pairs(
     return Answer({**found.to_json(), "out": str(out)}, [*lines, f"next: sbert-studio train {out}"])
 
 
-def _writing_options(
-    studio: Studio, prompt: Path | None, examples: Path | None, passages: int, depth: int, price: str, seed: int
-) -> WritingOptions:
-    from ..services.written_queries import INSTRUCTION, WritingOptions
+@dataclass(frozen=True)
+class NegativeArguments:
+    """Options of the choice of hard negatives."""
 
-    known: tuple[tuple[str, str], ...] = ()
-    if examples is not None:
-        table = studio.data.read_table(examples)
-        columns = [table.column(name) for name in table.columns[:2]]
-        known = tuple(zip(columns[0], columns[1] if len(columns) > 1 else [""] * len(table), strict=True))
-    try:
-        instruction = INSTRUCTION if prompt is None else prompt.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise StudioError(f"the instruction {prompt} cannot be read: {reason}", "specify a text file with --llm-prompt") from None
-    try:
-        prices = [float(one) for one in price.split(",")] if price else []
-    except ValueError:
-        prices = [-1]
-    if prices and (len(prices) != 2 or not all(0 <= one < math.inf for one in prices)):
-        raise StudioError(f"--llm-price is {price!r}", "write two numbers, such as 0.15,0.60")
-    return WritingOptions(instruction, known, passages, depth, (prices[0], prices[1]) if prices else None, seed)
+    per_row: Annotated[int, typer.Option("-k", "--per-row", min=1, max=50, help="Negatives per pair.")] = 1
+    relative_margin: Annotated[
+        float, typer.Option(help="Reject texts above the positive's score minus this share of it; negative: no such margin.")
+    ] = 0.05
+    absolute_margin: Annotated[
+        float | None, typer.Option(help="Reject texts above the positive's score minus this.", show_default="none")
+    ] = None
+    max_score: Annotated[float | None, typer.Option(help="Highest score of a negative.", show_default="none")] = None
+    min_score: Annotated[float | None, typer.Option(help="Lowest score of a negative.", show_default="none")] = None
+    skip: Annotated[int, typer.Option(min=0, help="Number of best remaining texts to skip.")] = 0
+    depth: Annotated[int, typer.Option(min=0, help="Number of texts to consider per pair.", show_default="ten per negative")] = 0
+
+    def options(self) -> NegativeOptions:
+        """Return the options of the service; a negative relative margin means that there is none."""
+        from ..explore.hard_negatives import NegativeOptions
+
+        margins = self.relative_margin, self.absolute_margin, self.max_score, self.min_score
+        for name, number in zip(_MARGINS, margins, strict=True):
+            if number is not None and math.isnan(number):
+                raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
+        margin = self.relative_margin if self.relative_margin >= 0 else None
+        return NegativeOptions(self.per_row, margin, *margins[1:], self.skip, self.depth)
 
 
+@with_options
 def negatives(
     *,
     file: Annotated[Path, typer.Argument(metavar="PAIRS", help="Pairs of texts that belong together: jsonl, csv, tsv, xlsx or parquet.")],
@@ -126,30 +160,14 @@ def negatives(
         list[Path] | None,
         typer.Option(metavar="DOCS", help="Documents to search; may be repeated.", show_default="the second texts of the pairs"),
     ] = None,
-    per_row: Annotated[int, typer.Option("-k", "--per-row", min=1, max=50, help="Negatives per pair.")] = 1,
-    relative_margin: Annotated[
-        float, typer.Option(help="Reject texts above the positive's score minus this share of it; negative: no such margin.")
-    ] = 0.05,
-    absolute_margin: Annotated[
-        float | None, typer.Option(help="Reject texts above the positive's score minus this.", show_default="none")
-    ] = None,
-    max_score: Annotated[float | None, typer.Option(help="Highest score of a negative.", show_default="none")] = None,
-    min_score: Annotated[float | None, typer.Option(help="Lowest score of a negative.", show_default="none")] = None,
-    skip: Annotated[int, typer.Option(min=0, help="Number of best remaining texts to skip.")] = 0,
-    depth: Annotated[int, typer.Option(min=0, help="Number of texts to consider per pair.", show_default="ten per negative")] = 0,
+    limits: NegativeArguments,
     reranker: Annotated[str | None, typer.Option(metavar="MODEL", help="Cross-encoder whose scores decide.", show_default="none")] = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
     """Add hard negatives to pairs: the texts most similar to each query that are probably not relevant."""
-    from ..explore.hard_negatives import NegativeOptions
-
     _require_json_lines(out, file, *(corpus or ()))
-    for name, number in zip(_MARGINS, (relative_margin, absolute_margin, max_score, min_score), strict=True):
-        if number is not None and math.isnan(number):
-            raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
-    margin = relative_margin if relative_margin >= 0 else None
-    options = NegativeOptions(per_row, margin, absolute_margin, max_score, min_score, skip, depth)
+    options = limits.options()
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.pairs.mine_negatives(file, corpus, options, model=model, reranker=reranker, begin_phase=begin_phase)
     if not found.rows:
@@ -176,11 +194,11 @@ def _require_json_lines(out: Path, *sources: Path | None) -> None:
     require_writable_file(out, *sources)
 
 
-@with_overrides
+@with_options
 def labels(
     *,
     source: Annotated[str, typer.Argument(metavar="FILE|RUN", help="Labelled rows, or a run, whose training rows are checked.")],
-    overrides: SchemaOverrides,
+    file_format: FormatOptions,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the list as CSV.")] = None,
     model: Model = None,
     json: Json = False,
@@ -188,6 +206,7 @@ def labels(
     """List the rows whose label is contradicted most by models that were not trained on them."""
     from ..data.cells import write_rows
 
+    overrides = file_format.overrides()
     if out is not None:
         require_writable_file(out, Path(source))
     with open_studio() as studio, progress("encoding", "texts") as report:

@@ -16,7 +16,7 @@ from ..errors import StudioError, describe_rows
 from ..registry import registered_names
 from ..shutdown import SHUTDOWN
 from ..workspace import require_writable_file
-from .options import Dev, choose_model, open_studio, parse_overrides, report_model, with_overrides
+from .options import Dev, FormatOptions, choose_model, open_studio, report_model, with_options
 from .output import (
     DEFAULT_MODELS,
     PROGRESS_SECONDS,
@@ -36,18 +36,17 @@ if TYPE_CHECKING:
     from ..data.doctor.diagnosis import Diagnosis
     from ..data.findings import Finding
     from ..data.row_report import RowReport
-    from ..data.schema.roles import SchemaOverrides
     from ..runs.run import Run
     from ..services.static_embeddings import FittedEmbeddings
     from ..training.events import Event
 
 
-@with_overrides
+@with_options
 def check(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="csv, tsv, jsonl, xlsx, parquet or txt.")],
     dev: Dev = None,
-    overrides: SchemaOverrides,
+    file_format: FormatOptions,
     fix: Annotated[bool, typer.Option("--fix", help="Apply all available fixes.")] = False,
     convert: Annotated[
         str | None, typer.Option(metavar="NAME", help="Convert the rows to another kind of examples; check lists the conversions.")
@@ -69,6 +68,7 @@ def check(
     elif fix or convert:
         raise StudioError("the changed rows need an output file", "add --out FILE.csv or FILE.parquet; the input file is not changed")
     fixed: Sequence[Finding] = ()
+    overrides = file_format.overrides()
     with open_studio() as studio:
         with progress("reading", "bytes") as report:
             table = studio.data.read_table(file, progress=report, overrides=overrides)
@@ -77,7 +77,7 @@ def check(
             table, overrides, fixed = studio.data.fix_all(table, dev=dev, overrides=overrides, model=model)
         if convert:
             table = studio.data.convert(table, convert, overrides, model)
-            overrides = parse_overrides(as_read=overrides.as_read)
+            overrides = FormatOptions(as_read=file_format.as_read).overrides()
         with progress("checking", "rows") as report:
             found = studio.data.check(table, dev=dev, overrides=overrides, model=model, progress=report)
         if out is not None and out.suffix.lower() == ".parquet":
@@ -131,7 +131,7 @@ _ADVISED = "chosen by the advisor"
 _LOSSES, _CROSS_ENCODER_LOSSES = (", ".join(registered_names("losses", name)) for name in ("LOSSES", "CROSS_ENCODER_LOSSES"))
 
 
-@with_overrides
+@with_options
 def train(
     *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
@@ -157,7 +157,7 @@ def train(
         ),
     ] = None,
     dev: Dev = None,
-    overrides: SchemaOverrides,
+    file_format: FormatOptions,
     retrieval: Annotated[
         str | None,
         typer.Option(
@@ -190,7 +190,7 @@ def train(
     }
     settings |= {"folds": folds, "seeds": seeds, "prompt": prompt, "teacher": teacher}
     settings = {key: value for key, value in settings.items() if value is not None} | parse_settings(set or ())
-    request = TrainRequest(file, dev, first, overrides or None, settings, model, name=name, retrieval=retrieval)
+    request = TrainRequest(file, dev, first, file_format.overrides() or None, settings, model, name=name, retrieval=retrieval)
     if plan:
         if file is None or resume is not None:
             raise StudioError("--plan needs a file", "specify the file, and omit --resume")

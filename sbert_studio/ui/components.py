@@ -236,6 +236,20 @@ NO_RERANKER = ("Off", "")
 """Choice of a re-ranker."""
 
 
+def reranker_chooser(elem_id: str, min_width: int = 160) -> gr.Dropdown:
+    """Draw the selector of a model that re-ranks hits."""
+    return gr.Dropdown(
+        [NO_RERANKER],
+        value="",
+        label="Re-rank top 100",
+        info="With a cross-encoder (slower, more accurate) or poly-encoder: your own, or a Hugging Face id.",
+        allow_custom_value=True,
+        elem_id=elem_id,
+        elem_classes=["sb-data"],
+        min_width=min_width,
+    )
+
+
 def form_key(*values: object) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]
 

@@ -146,7 +146,7 @@ class Panel:
         more: dict[str, object] = {"trigger_mode": "multiple"} if each or latest_only else {}
         more |= {"show_progress_on": self[progress_on]} if progress_on else {}
         # Gradio names events after their functions, even private ones, and would number the public endpoint of the same name.
-        name = f"page_{getattr(handler, '__name__', 'event')}"
+        name = f"page_{_name_of(handler)}"
         more |= {"api_name": name, "api_visibility": "private", "show_progress": show_progress, **options}
         return _listen(triggers, fn, binding.inputs, binding.outputs, more)
 

@@ -12,6 +12,7 @@ from sbert_studio.services.jobs import JobView
 from sbert_studio.services.static_embeddings import STATIC
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.tabs.models import distillation
+from sbert_studio.ui.tabs.models.jobs import show_job
 
 from .. import waiting
 
@@ -37,7 +38,7 @@ def test_a_student_is_trained_as_a_run_and_says_what_it_keeps(page: Page, corpus
     run = page.studio.store.get(job.model)
     assert (run.name, run.status, run.owner) == ("Small", "finished", "local")
     assert "agreement with" in job.message and "times as fast" in job.message
-    view = distillation.show(page, None)
+    view = show_job(page, None, distillation.JOB)
     assert view.chosen == job.model and view.use["visible"] and not view.stop["visible"] and not view.fits_timer["active"]
 
 

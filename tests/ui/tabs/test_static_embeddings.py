@@ -24,7 +24,7 @@ from sbert_studio.settings import Limits
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import new_visitor_id
-from sbert_studio.ui.tabs.models import handlers, static_embeddings
+from sbert_studio.ui.tabs.models import handlers, jobs, static_embeddings
 from sbert_studio.ui.views import UNCHANGED, Value, props
 
 from .. import waiting
@@ -136,7 +136,7 @@ def test_trained_model_is_listed_used_exported_and_deleted(page: Page, texts: Pa
     assert started.title == "My words" and started.active
     job = ended(page)
     assert (job.status, job.hint) == ("finished", "") and "20 words as 8-d vectors from 60 texts" in job.message
-    view = static_embeddings.show_training(page, None)
+    view = jobs.show_job(page, None, static_embeddings.JOB)
     assert view.job and view.job["message"].startswith("20 words") and not view.job["live"]
     assert view.use == props(visible=True) and view.chosen == job.model
     shown = handlers.show_models(page, None, job.model)
@@ -202,7 +202,7 @@ def test_invalid_input_is_refused(page: Page, texts: Path, tmp_path: Path) -> No
     lonely = tmp_path / "lonely.txt"
     lonely.write_text("one\ntwo\n", encoding="utf-8")
     static_embeddings.start(page, None, filled_form(page, "glove"), str(lonely), None)
-    job, view = ended(page), static_embeddings.show_training(page, None)
+    job, view = ended(page), jobs.show_job(page, None, static_embeddings.JOB)
     assert job.status == "failed" and job.hint and view.job and "no word occurs 2 times" in view.job["message"].lower()
     assert page.studio.static_embeddings.list_models() == []
 
@@ -215,7 +215,7 @@ def test_training_outlives_its_page_and_stops_at_once(page: Page) -> None:
     seen = page.studio.embedding_jobs.latest("local")
     assert seen is not None and (seen.id, seen.phase, seen.unit) == (job.id, "learning", "steps")
     assert seen.rate < 1100 and seen.left is not None and seen.left > 100
-    restored = static_embeddings.restore_training(page, None)
+    restored = jobs.restore_job(page, None, static_embeddings.JOB)
     assert restored.section == props(open=True) and restored.view.fits_timer == props(active=True) and restored.view.ended is UNCHANGED
     queued = page.studio.embedding_jobs.submit("local", "the next", lambda begin: FittedEmbeddings("", "", 1, 1, 1, 1))
     assert queued.status == "queued" and page.studio.embedding_jobs.stop("local", job.id).stopping
@@ -225,21 +225,21 @@ def test_training_outlives_its_page_and_stops_at_once(page: Page) -> None:
 def test_end_of_a_training_updates_the_lists(page: Page) -> None:
     begun = threading.Event()
     job = page.studio.embedding_jobs.submit(page.visitor(None), "A table", endless(begun))
-    assert begun.wait(60) and static_embeddings.show_training(page, None).ended is UNCHANGED
-    static_embeddings.stop_training(page, None, job.id)
+    assert begun.wait(60) and jobs.show_job(page, None, static_embeddings.JOB).ended is UNCHANGED
+    jobs.stop_job(page, None, job.id, static_embeddings.JOB)
     over = ended(page)
-    view = static_embeddings.show_training(page, None)
-    assert view.ended == f"{over.id} stopped" and static_embeddings.poll_training(page, None, view.state) is None
-    assert static_embeddings.restore_training(page, None).view.ended is UNCHANGED, "the lists have just been drawn"
+    view = jobs.show_job(page, None, static_embeddings.JOB)
+    assert view.ended == f"{over.id} stopped" and jobs.poll_job(page, None, view.state, static_embeddings.JOB) is None
+    assert jobs.restore_job(page, None, static_embeddings.JOB).view.ended is UNCHANGED, "the lists have just been drawn"
 
 
 def test_visitors_have_one_training_at_a_time_and_neither_see_nor_stop_those_of_others(shared: Page, texts: Path) -> None:
     mine, theirs = ({"owner": new_visitor_id(), "job": ""} for _ in range(2))
     begun = threading.Event()
     job = shared.studio.embedding_jobs.submit(shared.visitor(mine), "mine", endless(begun))
-    assert static_embeddings.show_training(shared, theirs).job is None
+    assert jobs.show_job(shared, theirs, static_embeddings.JOB).job is None
     with pytest.raises(StudioError, match="no longer running"):
-        static_embeddings.stop_training(shared, theirs, job.id)
+        jobs.stop_job(shared, theirs, job.id, static_embeddings.JOB)
     with pytest.raises(StudioError, match="one at a time"):
         start(shared, "glove", texts, QUICK, mine)
     shared.studio.embedding_jobs.stop(shared.visitor(mine), job.id)

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....evaluation.tasks import all_tasks
 from ... import routing
-from ...components import NO_RERANKER, download_button, first_sight, upload
+from ...components import download_button, first_sight, reranker_chooser, upload
 from ...panel import Panel
 from ...views import view
 from . import handlers, relevance
@@ -103,15 +103,7 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
             known_rows = upload("Rows with known answers (optional)", "evaluate-known")
             known_help = gr.HTML("", padding=False, elem_id="evaluate-known-use")
         with gr.Column(visible=False, elem_classes=["sb-tight"]) as search_group:
-            reranker = gr.Dropdown(
-                [NO_RERANKER],
-                value="",
-                label="Re-rank top 100",
-                info="With a cross-encoder (slower, more accurate) or poly-encoder: your own, or a Hugging Face id.",
-                allow_custom_value=True,
-                elem_id="evaluate-reranker",
-                elem_classes=["sb-data"],
-            )
+            reranker = reranker_chooser("evaluate-reranker")
             passages = gr.Checkbox(False, label="Also search passages of long documents", elem_id="evaluate-passages")
     with gr.Column(visible=False, elem_classes=["sb-tight"]) as suite_group:
         suites = handlers.suite_choices(page)

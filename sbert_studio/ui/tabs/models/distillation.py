@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ....data.loading.table import table_from_columns
@@ -10,16 +9,16 @@ from ....errors import StudioError
 from ....progress import StoppedError, bind_checkpoint
 from ....services.static_embeddings import STATIC
 from ...page import Page
-from ...views import UNCHANGED, props
-from .static_embeddings import MAX_NAME, JobPanelView, RestoredJob, show_job
+from .jobs import JobKind, JobPanelView, show_job
+from .static_embeddings import MAX_NAME
 
 if TYPE_CHECKING:
     from ....data.loading.table import Table
     from ....services.distillation import Distillation
     from ....services.jobs import BeginPhase, JobView
     from ....services.static_embeddings import FittedEmbeddings
-    from ...views import Value
 
+JOB = JobKind("distil", "distillation", lambda studio: studio.distillation_jobs)
 HELP = (
     "A small model learns to give the texts of the selected data the vectors of a larger model, or the scores of a cross-encoder. "
     "A tenth of the texts is held out, to measure how much of the teacher is kept."
@@ -40,26 +39,7 @@ def student_choices(page: Page) -> list[tuple[str, str]]:
 
 def start(page: Page, owner: object, corpus: str | None, teacher: str | None, student: str | None, name: str) -> JobPanelView:
     start_distillation(page, owner, corpus, teacher or "", student or "", name)
-    return show(page, owner)
-
-
-def show(page: Page, owner: object) -> JobPanelView:
-    return show_job(page, owner, page.studio.distillation_jobs, "distillation")
-
-
-def poll(page: Page, owner: object, state: Value | None) -> JobPanelView | None:
-    view = show(page, owner)
-    return None if view.state == state else view
-
-
-def stop(page: Page, owner: object, job_id: str) -> JobPanelView:
-    page.studio.distillation_jobs.stop(page.visitor(owner), job_id)
-    return show(page, owner)
-
-
-def restore(page: Page, owner: object) -> RestoredJob:
-    view = show(page, owner)
-    return RestoredJob(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
+    return show_job(page, owner, JOB)
 
 
 def start_distillation(page: Page, owner: object, corpus: str | None, teacher: str, student: str, name: str) -> JobView:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,13 @@ from ... import components
 from ...components import find_sample, samples_of
 from ...page import Page
 from ...panel import Selection
-from ...task_list import job_view
-from ...views import UNCHANGED, Unchanged, Update, Value, props
+from ...views import Value
+from .jobs import JobKind, JobPanelView, show_job
 
 if TYPE_CHECKING:
     from ....data.samples import Sample
     from ....services import Studio
-    from ....services.jobs import JobQueue, JobView
+    from ....services.jobs import JobView
 
 PREFIX = "fit"
 _DEFAULT_KIND = "glove"
@@ -42,22 +41,7 @@ _WEIGHTING = Field("weighting", str, "sif", "Weight of each word in the mean vec
 _COMMON = Field("common", int, 0, "Number of directions shared by all texts to remove.", min=0, max=10, step=1)
 
 
-@dataclass(frozen=True)
-class JobPanelView:
-    state: Value | None
-    job_id: str
-    chosen: str  # id of the trained model
-    job: Value | None
-    stop: Update
-    use: Update
-    fits_timer: Update
-    ended: str | Unchanged  # changes when training has ended
-
-
-@dataclass(frozen=True)
-class RestoredJob:
-    view: JobPanelView
-    section: Update | Unchanged
+JOB = JobKind(PREFIX, "static embeddings", lambda studio: studio.embedding_jobs)
 
 
 def samples() -> list[Sample]:
@@ -81,45 +65,7 @@ def start(page: Page, owner: object, form: object, chosen_file: str | None, mode
     values = components.form_values(form)
     file = chosen_file or (None if values.get("kind") == STATIC else str(samples()[0].path))
     start_training(page, owner, values, file, model)
-    return show_training(page, owner)
-
-
-def show_training(page: Page, owner: object) -> JobPanelView:
-    return show_job(page, owner, page.studio.embedding_jobs, "static embeddings")
-
-
-def show_job(page: Page, owner: object, jobs: JobQueue, what: str) -> JobPanelView:
-    """Return the view of the visitor's latest job. ``what``: accessible name of its progress bar."""
-    job = jobs.latest(visitor := page.visitor(owner))
-    view, is_live = job_view(job, what), job is not None and job.active
-    model = job.model if job is not None else ""
-    return JobPanelView(
-        state=view,
-        job_id=job.id if job else "",
-        chosen=model,
-        job=view,
-        stop=props(visible=bool(job is not None and is_live and not job.stopping)),
-        use=props(visible=bool(model)),
-        # The timer also polls the other panel of jobs.
-        fits_timer=props(active=any(one.list_active(visitor) for one in (page.studio.embedding_jobs, page.studio.distillation_jobs))),
-        ended=UNCHANGED if job is None or is_live else f"{job.id} {job.status}",
-    )
-
-
-def poll_training(page: Page, owner: object, state: Value | None) -> JobPanelView | None:
-    view = show_training(page, owner)
-    return None if view.state == state else view
-
-
-def stop_training(page: Page, owner: object, job_id: str) -> JobPanelView:
-    page.studio.embedding_jobs.stop(page.visitor(owner), job_id)
-    return show_training(page, owner)
-
-
-def restore_training(page: Page, owner: object) -> RestoredJob:
-    view = show_training(page, owner)
-    # The lists have just been drawn: the end of an earlier training job must not draw them again.
-    return RestoredJob(replace(view, ended=UNCHANGED), props(open=True) if view.job and view.job["live"] else UNCHANGED)
+    return show_job(page, owner, JOB)
 
 
 def kind_choices(studio: Studio) -> list[tuple[str, str]]:

@@ -11,10 +11,11 @@ from ....explore.map_edits import MAX_NAME_LENGTH
 from ...components import PushPanel, caption, download_button, form, refresh_model_choices, sample_picker, upload
 from ...panel import Panel
 from ...run_view import use_model
-from ...state import compare_with_base, next_runs_version
+from ...state import compare_with_base
 from ...views import view
 from . import distillation, handlers, static_embeddings
 from .handlers import no_selection
+from .jobs import connect_job, draw_job, job_states
 
 if TYPE_CHECKING:
     from ....services import Studio
@@ -88,10 +89,7 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
         with gr.Column(min_width=280, scale=3):
             settings = form(static_embeddings.embeddings_form(studio), elem_id="fit-form")
             start = gr.Button("Train embeddings", variant="primary", elem_id="fit-go")
-            job = view("job", elem_id="fit-job")
-            with gr.Row(elem_classes=["sb-buttons"]):
-                stop = gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="fit-stop")
-                use = gr.Button("Use this model", variant="primary", visible=False, elem_id="fit-use")
+            job = draw_job(static_embeddings.JOB)
     panel = Panel(
         page,
         section=section,
@@ -99,24 +97,14 @@ def _build_static_embeddings(studio: Studio, page: Page) -> None:
         chosen_file=gr.State(None),
         chosen_note=chosen_note,
         form=settings,
-        job=job,
-        stop=stop,
-        use=use,
-        job_id=gr.State(""),
-        chosen=gr.State(""),
-        state=gr.State(None),
-        # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
-        ended=gr.Textbox("", visible="hidden", label="ended", elem_id="fit-ended"),
+        **job,
+        **job_states(static_embeddings.JOB),
     )
     panel.on(file.change, static_embeddings.choose_file, output=("chosen_file", "chosen_note"), quiet=True)
     panel.on(samples.select, static_embeddings.choose_sample, output=("chosen_file", "chosen_note"), quiet=True)
     panel.on(settings.input, static_embeddings.change_form, output="form", trigger_mode="always_last", quiet=True)
     panel.on(start.click, static_embeddings.start, progress_on="job")
-    panel.on(page.fits_timer.tick, static_embeddings.poll_training, queue=False, trigger_mode="once", quiet=True)
-    panel.on(stop.click, static_embeddings.stop_training, queue=False, quiet=True)
-    panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
-    panel.on(use.click, use_model, quiet=True)
-    page.on_load.append(lambda loaded: panel.on(loaded.then, static_embeddings.restore_training, quiet=True))
+    connect_job(panel, page, static_embeddings.JOB)
 
 
 def _build_distillation(page: Page) -> None:
@@ -133,28 +121,16 @@ def _build_distillation(page: Page) -> None:
             student = gr.Dropdown(students, value=students[0][1], label="Student", elem_id="distil-student")
             name = gr.Textbox(label="Model name", placeholder="(defaults to the name of the teacher)", max_lines=1, elem_id="distil-name")
         start = gr.Button("Distill", variant="primary", elem_id="distil-go")
-        job = view("job", elem_id="distil-job")
-        with gr.Row(elem_classes=["sb-buttons"]):
-            stop = gr.Button("Stop", variant="stop", visible=False, elem_classes=["sb-stop"], elem_id="distil-stop")
-            use = gr.Button("Use this model", variant="primary", visible=False, elem_id="distil-use")
+        job = draw_job(distillation.JOB)
     panel = Panel(
         page,
         section=section,
         teacher=teacher,
         student=student,
         name=name,
-        job=job,
-        stop=stop,
-        use=use,
-        job_id=gr.State(""),
-        chosen=gr.State(""),
-        state=gr.State(None),
-        ended=gr.Textbox("", visible="hidden", label="ended", elem_id="distil-ended"),
+        **job,
+        **job_states(distillation.JOB),
     )
     refresh_model_choices(page, teacher, lambda owner: distillation.teacher_choices(page, owner))
     panel.on(start.click, distillation.start, progress_on="job")
-    panel.on(page.fits_timer.tick, distillation.poll, queue=False, trigger_mode="once", quiet=True)
-    panel.on(stop.click, distillation.stop, queue=False, quiet=True)
-    panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
-    panel.on(use.click, use_model, quiet=True)
-    page.on_load.append(lambda loaded: panel.on(loaded.then, distillation.restore, quiet=True))
+    connect_job(panel, page, distillation.JOB)

@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....explore import DEFAULT_RESULTS
 from ... import routing
-from ...components import NO_RERANKER, cancel_button, download_button, first_sight, refresh_model_choices
+from ...components import NO_RERANKER, cancel_button, download_button, first_sight, refresh_model_choices, reranker_chooser
 from ...language_switch import example_textbox
 from ...panel import Panel
 from ...views import placeholder, view
@@ -117,16 +117,7 @@ def _filter_controls() -> dict[str, gr.components.Component]:
 
 def _model_controls() -> dict[str, gr.Dropdown]:
     with gr.Row():
-        reranker = gr.Dropdown(
-            [NO_RERANKER],
-            value="",
-            label="Re-rank top 100",
-            info="With a cross-encoder (slower, more accurate) or poly-encoder: your own, or a Hugging Face id.",
-            allow_custom_value=True,
-            elem_id="search-reranker",
-            elem_classes=["sb-data"],
-            min_width=240,
-        )
+        reranker = reranker_chooser("search-reranker", min_width=240)
         compare_model = gr.Dropdown(
             [NO_MODEL],
             value="",
