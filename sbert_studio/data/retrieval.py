@@ -136,11 +136,6 @@ def find_beir_file(folder: Path, stem: str) -> Path | None:
     return next((path for suffix in _TABLES if (path := folder / f"{stem}{suffix}").is_file()), None)
 
 
-def is_beir_folder(folder: Path) -> bool:
-    """Return True if a folder has queries, a corpus and judgments."""
-    return all(find_beir_file(folder, stem) for stem in ("queries", "corpus")) and bool(beir_splits(folder))
-
-
 def beir_splits(folder: Path) -> list[str]:
     """Return the splits with judgments in a BEIR folder, the default first."""
     return [split for split in SPLITS if find_beir_file(folder / "qrels", split)]

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from .inference.zerogpu import ZeroGPUEncoder
 
 _BUDGET = 2 << 30
-SharedModel = SentenceEncoder | CrossEncoder | PolyEncoder
 Kind = TypeVar("Kind", SentenceEncoder, CrossEncoder, PolyEncoder)
 
 

@@ -17,7 +17,6 @@ from sbert_studio.data.retrieval import (
     beir_splits,
     build_set,
     is_beir_archive,
-    is_beir_folder,
     read_beir,
     read_judgments,
     retrieval_kind,
@@ -49,7 +48,7 @@ def test_a_folder_is_read_with_titles_and_grades_and_says_what_it_leaves_out(tmp
     judged = [("q1", "d1", 2), ("q1", "d2", 0), ("q2", "d2", 1), ("q3", "d4", 0), ("q9", "d1", 1), ("q1", "d1", 1)]
     write_beir(tmp_path, [("q3", "d3", 1)], "train")
     data = read_beir(write_beir(tmp_path, judged))
-    assert (data.split, beir_splits(tmp_path), is_beir_folder(tmp_path)) == ("test", ["test", "train"], True)
+    assert (data.split, beir_splits(tmp_path)) == ("test", ["test", "train"])
     assert data.query_ids == ("q1", "q2")  # q3 has no relevant document
     assert data.documents == ("Cats they sleep", "Dogs they bark", "the moon is far", "Bread is baked")
     assert data.grades == ({0: 2.0, 1: 0.0}, {1: 1.0})

@@ -35,7 +35,6 @@ _BYTES = 4 << 30  # of the matrix
 _FEWER = "keep only its most frequent words"
 _PRINTED = frozenset(range(32, 127)) | frozenset(b"\t\r\n")
 _AGAIN = "the file is damaged or in another format: download it again, or use word2vec's or GloVe's format"
-_SPELLED = 20_000  # most frequent words considered for spelling suggestions
 _BLOCK = 65_536  # rows
 
 
