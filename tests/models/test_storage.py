@@ -64,6 +64,16 @@ def test_folders_behind_links_and_damaged_ones_are_described(tmp_path: Path) -> 
     assert read_model_info(None).damaged == read_model_info(tmp_path / "nothing").damaged == "its folder is missing"
 
 
+def test_a_folder_is_described_again_only_after_one_of_its_files_has_changed(tmp_path: Path) -> None:
+    tiny_encoder("bert").save(tmp_path / "it")
+    first = read_model_info(tmp_path / "it")
+    assert first.pooling == "mean" and read_model_info(tmp_path / "it") is first
+    (tmp_path / "it" / "1_Pooling" / "config.json").write_text('{"word_embedding_dimension": 32, "pooling_mode_cls_token": true}')
+    assert read_model_info(tmp_path / "it").pooling == "cls"
+    (tmp_path / "it" / "sentence_bert_config.json").write_text('{"max_seq_length": 7}')
+    assert read_model_info(tmp_path / "it").max_length == 7 != first.max_length
+
+
 @pytest.mark.parametrize("said", ["{", "[]", '{"structure": [1]}', '{"structure": {"query": 5}}', "{}"])
 def test_a_router_whose_settings_are_damaged_is_refused_too(routed: Any, said: str, tmp_path: Path) -> None:
     (config,) = (tmp_path / "router").rglob("router_config.json")

