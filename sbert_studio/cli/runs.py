@@ -164,14 +164,14 @@ def export(
     return Answer(found.to_json() | extra, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
 
 
-def _verified(found: Fidelity) -> list[str | list[Any]]:
+def _verified(verified: Fidelity) -> list[str | list[Any]]:
     """Return the figures of a verified export."""
     return [
-        f"verified with {found.runtime} on {found.texts} texts ({found.source}); prompts: {', '.join(found.roles)}",
-        ["minimum cosine", f"{found.cosine:.6f}"],
-        ["mean cosine", f"{found.mean_cosine:.6f}"],
-        ["equal top-10 hits", f"{found.top10:.1%}"],
-        ["sentences/s", f"{found.sentences_per_second:,.0f} (original: {found.original_sentences_per_second:,.0f})"],
+        f"verified with {verified.runtime} on {verified.texts} texts ({verified.source}); prompts: {', '.join(verified.roles)}",
+        ["minimum cosine", f"{verified.cosine:.6f}"],
+        ["mean cosine", f"{verified.mean_cosine:.6f}"],
+        ["equal top-10 hits", f"{verified.top10:.1%}"],
+        ["sentences/s", f"{verified.sentences_per_second:,.0f} (original: {verified.original_sentences_per_second:,.0f})"],
     ]
 
 
