@@ -13,11 +13,7 @@ from ..data.loading.table import read_table
 from ..data.samples import default_sample
 from ..errors import StudioError
 from ..i18n import _
-from ..models.export.verification import MOST_TEXTS
-from ..models.io.sources import describe_source
-from ..runs.files import RunFiles
 from ..serialization import JsonResult, doc
-from ..training.artifacts import HELD_OUT
 from .data import DataService
 from .resources import Resources, Service
 
@@ -48,6 +44,7 @@ class ExportService(Service):
     def list_formats(self, model: str | None = None) -> list[FormatInfo]:
         """Return the formats, with the estimated size of an export of ``model``; no model is loaded."""
         from ..models.export import FORMATS
+        from ..models.io.sources import describe_source
 
         weights = 0 if model is None else describe_source(self.catalog.resolve(model)).parameters
         forms = [FORMATS[name]() for name in FORMATS]
@@ -91,6 +88,9 @@ class ExportService(Service):
 
     def _texts(self, model: str, data: str | Path | None, column: str | None) -> tuple[Sequence[str], str]:
         """Return the texts to verify an export with, and where they are from."""
+        from ..runs.files import RunFiles
+        from ..training.artifacts import HELD_OUT
+
         if data is not None:
             found, table = self._data.read_texts(data, column, model=model)
             return spread(list(found.texts)), _("from {file}", file=table.name)
@@ -109,7 +109,9 @@ class ExportService(Service):
 
 
 def spread(texts: Sequence[str]) -> list[str]:
-    """Return up to :data:`MOST_TEXTS` distinct texts, evenly spread over all."""
+    """Return as many distinct texts as are compared, or fewer, evenly spread over all."""
+    from ..models.export.verification import MOST_TEXTS
+
     distinct = list(dict.fromkeys(text for text in texts if text and text.strip()))
     count = min(len(distinct), MOST_TEXTS)
     return [distinct[row * len(distinct) // count] for row in range(count)]
