@@ -72,7 +72,7 @@ class ExportService(Service):
         from ..models.sentence_encoder import SentenceEncoder
 
         form, target = FORMATS[format_name](), Path(path).expanduser()
-        require_packages(form)
+        require_packages(form, target)
         require_free(target)
         source = self.catalog.resolve(model)
         if source.kind == "foreign" or self.catalog.is_cross_encoder(model) or self.catalog.is_poly_encoder(model):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import runpy
 import subprocess
@@ -37,11 +36,10 @@ _random = np.random.default_rng(4)
 TEXTS = [" ".join(_random.choice(WORDS, size)) for size in _random.integers(1, 40, 120)]
 
 
-def form_of(name: str) -> ExportFormat:
+def form_of(name: str, folder: Path | None = None) -> ExportFormat:
     form = FORMATS[name]()
-    for package in form.packages:
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"{package} is not installed: pip install 'sbert-studio[{form.extra}]'")
+    if missing := form.missing(folder and folder / "out"):
+        pytest.skip(f"not installed: {', '.join(missing)}; {form.install or form.extra}")
     return form
 
 
@@ -99,8 +97,12 @@ def in_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         except Exception as error:
             raise StudioError(f"its runtime cannot open it: {error!r}") from error
 
+    def run_or_start(command: list[str], folder: Path) -> None:
+        (run if command[0] == sys.executable else start)(command, folder)
+
+    start = verification._run
     if "process" not in request.keywords:
-        monkeypatch.setattr(verification, "_run", run)
+        monkeypatch.setattr(verification, "_run", run_or_start)
 
 
 @pytest.mark.parametrize("fault", [cls_pooling, no_normalization, lost_prompt])
@@ -109,7 +111,7 @@ def test_a_broken_export_is_refused_and_nothing_is_left(name: str, fault: Callab
     if name == "gguf" and fault is no_normalization:
         pytest.skip("llama.cpp always scales vectors to unit length")
     with pytest.raises(StudioError, match=r"was not written: its (vectors differ|tokens differ)"):
-        export_encoder(prompted(), broken(form_of(name), fault), tmp_path / "out", TEXTS, "made up", threads=1)
+        export_encoder(prompted(), broken(form_of(name, tmp_path), fault), tmp_path / "out", TEXTS, "made up", threads=1)
     assert not [*tmp_path.iterdir()]
 
 
@@ -125,7 +127,7 @@ def check_folder(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "static"])
 def test_an_export_brings_its_figures_and_a_script_that_finds_them_again(name: str, tmp_path: Path) -> None:
-    form = form_of(name)
+    form = form_of(name, tmp_path)
     found = export_encoder(prompted(), form, tmp_path / "out", TEXTS, "made up", threads=1)
     assert found.bytes == sum(path.stat().st_size for path in found.path.rglob("*") if path.is_file())
     verified = found.to_json()["verified"]
@@ -214,6 +216,13 @@ def test_what_stands_there_already_and_what_is_missing(tmp_path: Path, monkeypat
     with pytest.raises(StudioError, match="no_such_package") as refused:
         export_encoder(prompted(), form, tmp_path / "out", TEXTS, "made up")
     assert "sbert-studio[peers]" in refused.value.hint
+
+
+def test_a_package_of_node_is_found_above_the_export(tmp_path: Path) -> None:
+    form = FORMATS["transformers-js"]()
+    assert "@huggingface/transformers" in form.missing(tmp_path / "out")
+    (tmp_path / "node_modules" / "@huggingface" / "transformers").mkdir(parents=True)
+    assert "@huggingface/transformers" not in form.missing(tmp_path / "deep" / "out.zip")
 
 
 def _hits(scores: np.ndarray, row: int) -> set[int]:

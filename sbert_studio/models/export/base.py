@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
 
 FORMATS: Registry[ExportFormat] = Registry("export format")
-_ZIP, _SCRIPT, _CHECK = ".zip", "verify.py", "verify.json"
+_ZIP, _CHECK = ".zip", "verify.json"
 
 
 class ExportFormat(ABC):
@@ -41,9 +41,10 @@ class ExportFormat(ABC):
         cost: what it costs compared with the original, one phrase.
         extra: optional dependency of this package that writes and verifies it; empty if none is needed.
         packages: modules that must be importable.
+        install: how to install what is missing; by default the extra.
         size: bytes of the export per weight of the model.
         floor: limits that an export must meet.
-        script: template of the script ``verify.py``, which encodes texts with the export and nothing of this package.
+        script, script_file: template and name of the script that encodes texts with the export and nothing of this package.
         usage: template of Markdown that shows how to use the export.
         tags: tags of the model card.
         has_original_layout: whether the original's model card applies to it.
@@ -56,16 +57,18 @@ class ExportFormat(ABC):
     cost: ClassVar[str] = "the same vectors"
     extra: ClassVar[str] = ""
     packages: ClassVar[tuple[str, ...]] = ()
+    install: ClassVar[str] = ""
     size: ClassVar[float] = 4.0
     floor: ClassVar[Floor]
     script: ClassVar[str]
+    script_file: ClassVar[str] = "verify.py"
     usage: ClassVar[str]
     tags: ClassVar[tuple[str, ...]] = ()
     has_original_layout: ClassVar[bool] = False
     truncates: ClassVar[bool] = True
 
-    def missing(self) -> list[str]:
-        """Return the packages that are not installed."""
+    def missing(self, target: Path | None = None) -> list[str]:
+        """Return the packages that are not installed; ``target`` is the export to be written, by default in the current folder."""
         return [name for name in self.packages if importlib.util.find_spec(name) is None]
 
     @abstractmethod
@@ -79,6 +82,10 @@ class ExportFormat(ABC):
     @abstractmethod
     def write(self, encoder: SentenceEncoder, folder: Path) -> None:
         """Write everything that the runtime needs into ``folder``: weights, tokenizer, pooling, normalization, prompts."""
+
+    def command(self) -> list[str]:
+        """Return the command that runs the script in the folder of the export."""
+        return [sys.executable, "-P", self.script_file]
 
     def script_values(self, encoder: SentenceEncoder) -> Mapping[str, Any]:
         """Return further values of the template :attr:`script`."""
@@ -110,7 +117,7 @@ def export_encoder(
     Raises:
         StudioError: a package is missing, the format cannot represent the model, or the export does not meet its floor.
     """
-    require_packages(form)
+    require_packages(form, target)
     form.check(encoder)
     encoder = form.adapt(encoder)
     require_free(target)
@@ -125,12 +132,12 @@ def export_encoder(
     return ExportedModel(target, folder_bytes(target), form.name, fidelity)
 
 
-def require_packages(form: ExportFormat) -> None:
+def require_packages(form: ExportFormat, target: Path) -> None:
     """Raise a StudioError that names the packages and the extra to install if one is missing."""
-    if missing := form.missing():
+    if missing := form.missing(target):
         raise StudioError(
             _("{title} needs packages that are not installed: {names}", title=form.title, names=", ".join(missing)),
-            _("install them with pip install 'sbert-studio[{extra}]'", extra=form.extra),
+            form.install or _("install them with pip install 'sbert-studio[{extra}]'", extra=form.extra),
         )
 
 
@@ -171,8 +178,10 @@ def _write(
         if not form.truncates:
             texts = fitting(encoder, texts)
         form.write(encoder, folder)
-        (folder / _SCRIPT).write_text(render_template(form.script, title=form.title, **form.script_values(encoder)), encoding="utf-8")
-        fidelity = verify(encoder, folder, [sys.executable, "-P", _SCRIPT], texts, source, threads)
+        (folder / form.script_file).write_text(
+            render_template(form.script, title=form.title, **form.script_values(encoder)), encoding="utf-8"
+        )
+        fidelity = verify(encoder, folder, form.command(), texts, source, threads)
     except StoppedError:
         raise
     except StudioError as error:

@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -33,10 +33,10 @@ class OnnxFormat(ExportFormat):
     title = "ONNX"
     readers = "ONNX Runtime in Python, C++, C#, Java, Rust and JavaScript"
     extra = "onnx"
-    packages = ("onnx", "onnxruntime")
+    packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
     floor = Floor(cosine=0.9999, mean_cosine=0.99999, top10=0.99)
     script, usage = "export/onnx.py.j2", "export/usage_verify.md.j2"
-    tags = ("onnx",)
+    tags: ClassVar[tuple[str, ...]] = ("onnx",)
     file = ONNX_FILE
 
     def check(self, encoder: SentenceEncoder) -> None:

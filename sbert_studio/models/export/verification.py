@@ -194,7 +194,8 @@ def _run(command: Sequence[str], folder: Path) -> None:
         if process.returncode:
             errors.seek(0)
             lines = errors.read().decode("utf-8", "replace").strip().splitlines() or [f"exit code {process.returncode}"]
-            raise StudioError(_("its runtime cannot open it: {reason}", reason=lines[-1][:300]), "choose another format")
+            reason = next((line for line in reversed(lines) if "Error" in line), lines[-1])
+            raise StudioError(_("its runtime cannot open it: {reason}", reason=reason[:300]), "choose another format")
 
 
 def shipped_check(
