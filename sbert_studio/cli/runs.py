@@ -133,7 +133,7 @@ def export(
         typer.Option(
             "--format",
             metavar="NAME",
-            help=f"{_FORMATS}: opened by its own runtime and compared with the original; or, of a run, a zip of its {_PARTS}, "
+            help=f"{_FORMATS} (opened by its own runtime and compared with the original); or, of a run, a zip of its {_PARTS}, "
             "or all (everything needed to use and verify the model).",
             show_default="all of a run, else sentence-transformers",
         ),
