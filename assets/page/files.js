@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const NUMBER = /^\s*[+-]?(\d+([.,]\d+)*|\.\d+)([eE][+-]?\d+)?\s*$/, LIVE = /^\s*[=+\-@＝＋－＠]/;
-  const EXACT = /^(?!-0$)-?(0|[1-9]\d{0,14})(\.\d{0,14}[1-9])?$/, CODE = /^(0\d+|\d{16,})$/;  // loses no digit as a number; digits that are no number
+  const EXACT = /^(?!-0(\.0+)?$)-?(0|[1-9]\d{0,14})(\.\d{1,15})?$/, CODE = /^(0\d+|\d{16,})$/;  // loses no digit as a number; digits that are no number
   const LONG = 1e11;  // spreadsheets show whole numbers from here on as 1E+11, unless their format says otherwise
   const LONGEST = 32767;  // characters of a cell
   const whole = (cell) => (cell === null || cell === undefined ? "" : Array.isArray(cell) ? cell.join(typeof cell[0] === "string" ? "" : " ") : String(cell));
@@ -48,10 +48,17 @@
   // A workbook of one sheet. Texts are inline strings, which are never formulas; those that would become one when edited have a quote prefix.
   function xlsx(names, rows) {
     const codes = names.map((_, at) => rows.some((row) => typeof row[at] === "string" && CODE.test(row[at])));  // where some cells are codes, all are
+    const formats = [];  // so many decimals are shown, also where the last are zeros
+    const style = (text) => {
+      const decimals = text.endsWith("0") && /\.(\d+)$/.exec(text)?.[1].length;
+      if (!decimals) return Math.abs(text) >= LONG && Number.isInteger(Number(text)) ? ' s="2"' : "";
+      if (!formats.includes(decimals)) formats.push(decimals);
+      return ` s="${3 + formats.indexOf(decimals)}"`;
+    };
     const cell = (value, at) => {
       const text = whole(value);
       if (!text) return "<c/>";
-      if (typeof value === "number" ? Number.isFinite(value) : !codes[at] && EXACT.test(text)) return `<c${Math.abs(text) >= LONG && Number.isInteger(Number(text)) ? ' s="2"' : ""}><v>${text}</v></c>`;
+      if (typeof value === "number" ? Number.isFinite(value) : !codes[at] && EXACT.test(text)) return `<c${style(text)}><v>${text}</v></c>`;
       return `<c t="inlineStr"${safe(text) === text ? "" : ' s="1"'}><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
     };
     const head = names.map((name) => `<c t="inlineStr"><is><t xml:space="preserve">${escaped(whole(name))}</t></is></c>`).join("");
@@ -63,7 +70,7 @@
       "_rels/.rels": `${xml}<Relationships xmlns="${relations}"><Relationship Id="rId1" Type="${office}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
       "xl/workbook.xml": `${xml}<workbook xmlns="${spreadsheet}" xmlns:r="${office}"><sheets><sheet name="Table" sheetId="1" r:id="rId1"/></sheets></workbook>`,
       "xl/_rels/workbook.xml.rels": `${xml}<Relationships xmlns="${relations}"><Relationship Id="rId1" Type="${office}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${office}/styles" Target="styles.xml"/></Relationships>`,
-      "xl/styles.xml": `${xml}<styleSheet xmlns="${spreadsheet}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="1" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
+      "xl/styles.xml": `${xml}<styleSheet xmlns="${spreadsheet}">${formats.length ? `<numFmts count="${formats.length}">${formats.map((decimals, at) => `<numFmt numFmtId="${164 + at}" formatCode="0.${"0".repeat(decimals)}"/>`).join("")}</numFmts>` : ""}<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${3 + formats.length}"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0" quotePrefix="1"/><xf numFmtId="1" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>${formats.map((_, at) => `<xf numFmtId="${164 + at}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`).join("")}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
       "xl/worksheets/sheet1.xml": `${xml}<worksheet xmlns="${spreadsheet}"><sheetData><row>${head}</row>${body}</sheetData></worksheet>`,
     });
   }

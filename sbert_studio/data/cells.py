@@ -19,7 +19,7 @@ _FORMULA_STARTS = tuple("=+-@＝＋－＠")
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#!|~&@:$^]")
 _WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_EXACT_NUMBER = re.compile(r"(?!-0$)-?(0|[1-9]\d*)(\.\d*[1-9])?")  # no leading or trailing zeros, which a number would lose
+_EXACT_NUMBER = re.compile(r"(?!-0(\.0+)?$)-?(0|[1-9]\d*)(?:\.(?P<decimals>\d+))?")  # no leading zeros, which a number would lose
 _CODE = re.compile(r"0\d+|\d{16,}")  # digits that are no number: a postal code, a long identifier
 _GENERAL_DIGITS = 11  # spreadsheets show longer whole numbers as 1.2E+11, unless their format says otherwise
 _LONGEST_XLSX_CELL = 32_767
@@ -96,8 +96,8 @@ def write_spreadsheet(path: Path, columns: Mapping[str, Sequence[Any]], notes: S
 def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence[str] = ()) -> None:
     """Write columns of equal length as an XLSX workbook; ``notes`` are lines of a second sheet.
 
-    Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers if no digit is lost, unless the
-    column has codes such as 00501: then its other cells are codes too.
+    Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers that show all their digits
+    (12.50), unless the column has codes such as 00501: then its other cells are codes too.
     """
     from openpyxl import Workbook
 
@@ -110,7 +110,7 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
     ]
     for row in zip(*columns.values(), strict=True):
         values = [value if isinstance(value, (int, float)) else convert(value) for convert, value in zip(read, row, strict=True)]
-        sheet.append([xlsx_cell(sheet, value) for value in values])
+        sheet.append([_written_cell(sheet, text, value) for text, value in zip(row, values, strict=True)])
     if notes:
         sheet = book.create_sheet("Notes")  # as in topic reports
         for note in notes:
@@ -128,6 +128,14 @@ def xlsx_cell(sheet: Any, value: Any, *, is_header: bool = False) -> Any:
     set_xlsx_value(cell, value)
     if is_header:
         cell.font = Font(bold=True)
+    return cell
+
+
+def _written_cell(sheet: Any, text: Any, value: Any) -> Any:
+    """Return a cell with ``value``; a number that was written with trailing zeros shows them."""
+    cell = xlsx_cell(sheet, value)
+    if isinstance(text, str) and isinstance(value, float) and text.endswith("0"):
+        cell.number_format = "0." + "0" * len(text.partition(".")[2])
     return cell
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -243,6 +243,7 @@ def cluster(
     *,
     progress: Progress | None = None,
     near: NeighborProvider | None = None,
+    times: np.ndarray | None = None,
 ) -> Clusters:
     """Cluster texts by the direction of their vectors, and label the clusters.
 
@@ -253,6 +254,7 @@ def cluster(
         texts: the n texts, for the labels.
         key_base: cache key of the vectors: ``<text digest>-<encoder fingerprint>``.
         near: provider of cached neighbors.
+        times: (n,) int64, how often each text occurs, for the labels and the typical texts; by default once.
 
     Raises:
         StudioError: more clusters than texts, or too many texts for average linkage.
@@ -266,7 +268,7 @@ def cluster(
             ids = _renumber_by_size(_group(vectors, params, key_base, workspace, progress, near))
             ids.flags.writeable = False
             store_array(path, ids)
-    return _describe(vectors, texts, ids)
+    return _describe(vectors, texts, ids, times)
 
 
 def require_clusters(params: ClusterParams, texts: int) -> None:
@@ -279,6 +281,16 @@ def require_clusters(params: ClusterParams, texts: int) -> None:
         raise StudioError(_("{count} clusters of {texts} texts", count=params.count, texts=texts), "choose fewer clusters")
     if params.method == "agglomerative":
         _require_linkage_size(texts)
+
+
+def distinct_texts(texts: Sequence[str], rows: Iterable[int], count: int) -> tuple[str, ...]:
+    """Return the first ``count`` distinct texts of some rows: the most typical text of a topic may occur a thousand times."""
+    found: dict[str, None] = {}
+    for row in rows:
+        found[texts[row]] = None
+        if len(found) == count:
+            break
+    return tuple(found)
 
 
 def split_clusters(vectors: np.ndarray, texts: Sequence[str], params: ClusterParams) -> Clusters:
@@ -307,12 +319,12 @@ def select_rows(clusters: Clusters, rows: np.ndarray) -> Clusters:
     )
 
 
-def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clusters:
+def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray, times: np.ndarray | None = None) -> Clusters:
     sizes = np.bincount(ids[ids >= 0])
-    centroids = topic_centroids(vectors, ids)
+    centroids = topic_centroids(vectors, ids, times)
     typical = typicality(vectors, ids, centroids)
     terms = split_terms(texts)
-    ranked = keywords(terms, ids, typicality=typical)
+    ranked = keywords(terms, ids, typicality=typical, times=times)
     parents = group_topics(centroids)
     broad = np.where(ids >= 0, parents[ids], -1) if len(parents) else ids
     nearest = np.where(ids < 0, nearest_topics(vectors, centroids), ids) if len(centroids) else ids
@@ -322,7 +334,7 @@ def _describe(vectors: np.ndarray, texts: Sequence[str], ids: np.ndarray) -> Clu
         tuple(int(size) for size in sizes),
         tuple(tuple(words) for words in ranked),
         parents,
-        unique_labels(keywords(terms, broad, typicality=typical)),
+        unique_labels(keywords(terms, broad, typicality=typical, times=times)),
         typical,
         nearest,
     )

@@ -64,7 +64,13 @@ def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, .
     return tuple(labels)
 
 
-def keywords(texts: Sequence[Sequence[str]], ids: np.ndarray, top: int = 10, typicality: np.ndarray | None = None) -> list[list[str]]:
+def keywords(
+    texts: Sequence[Sequence[str]],
+    ids: np.ndarray,
+    top: int = 10,
+    typicality: np.ndarray | None = None,
+    times: np.ndarray | None = None,
+) -> list[list[str]]:
     """Return at most ``top`` keywords of each topic, those that describe its typical texts best first, ties alphabetical.
 
     The weight of a word or word pair is its share of the topic's texts times log(1 + A / f), where f is its number of occurrences in all
@@ -79,21 +85,23 @@ def keywords(texts: Sequence[Sequence[str]], ids: np.ndarray, top: int = 10, typ
         texts: the terms of n texts, as from :func:`split_terms`.
         ids: (n,) topics 0 … k-1; negative for texts without a topic.
         typicality: (n,) cosines of the texts to their centroids, as from :func:`.topics.typicality`.
+        times: (n,) int64, how often each text occurs; by default once.
     """
-    count = int(ids.max(initial=-1)) + 1
+    count, times = int(ids.max(initial=-1)) + 1, np.ones(len(ids), np.int64) if times is None else times
     documents: list[Counter[str]] = [Counter() for _ in range(count)]
     typical: list[defaultdict[str, float]] = [defaultdict(float) for _ in range(count)]
     occurrences: Counter[str] = Counter()
     weights = np.ones(len(ids)) if typicality is None else np.maximum(typicality, _MIN_TYPICALITY) ** _TYPICALITY_POWER
-    for terms, topic, weight in zip(texts, ids.tolist(), weights.tolist(), strict=True):
+    for terms, topic, weight, number in zip(texts, ids.tolist(), (weights * times).tolist(), times.tolist(), strict=True):
         if topic >= 0:
-            documents[topic].update(distinct := set(terms))
+            distinct = set(terms)
+            documents[topic].update(distinct if number == 1 else dict.fromkeys(distinct, number))
             for term in distinct:
                 typical[topic][term] += weight
-            occurrences.update(terms)
+            occurrences.update(terms if number == 1 else {term: number * found for term, found in Counter(terms).items()})
     words = sum(number for term, number in occurrences.items() if " " not in term)
     average = words / max(count, 1)
-    sizes = np.bincount(ids[ids >= 0], minlength=count)
+    sizes = np.bincount(ids[ids >= 0], times[ids >= 0], minlength=count)
     ranked = [_rank(found, int(size), occurrences, average, top) for found, size in zip(documents, sizes, strict=True)]
     rarity = {term: math.log(1 + average / occurrences[term]) ** 0.5 for terms in ranked for term in terms}
     overall = {term: sum(found[term] for found in documents) / max(int(sizes.sum()), 1) for term in rarity}
@@ -360,14 +368,20 @@ def group_topics(centroids: np.ndarray) -> np.ndarray:
     return np.asarray(fcluster(linkage(centroids.astype(np.float64), "ward"), count, "maxclust") - 1, np.int64)
 
 
-def topic_centroids(vectors: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """Return (k, d) float32 unit centroids of the topics 0 … k-1 of (n,) ``ids``; negative ids are ignored."""
+def topic_centroids(vectors: np.ndarray, ids: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+    """Return (k, d) float32 unit centroids of the topics 0 … k-1 of (n,) ``ids``; negative ids are ignored.
+
+    Args:
+        times: (n,) int64, how often each text occurs; by default once.
+    """
     count = int(ids.max(initial=-1)) + 1
     sums = np.zeros((count, vectors.shape[1]), np.float32)
     order = np.argsort(ids, kind="stable")
     order = order[ids[order] >= 0]
     if len(order):
         directions, starts = unit(np.asarray(vectors, np.float32)[order]), np.flatnonzero(np.diff(ids[order], prepend=-1))
+        if times is not None:
+            directions = directions * times[order, None].astype(np.float32)
         sums[ids[order][starts]] = np.add.reduceat(directions, starts, axis=0)
     return unit(sums)
 

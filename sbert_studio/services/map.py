@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MapPhase = Literal["encode", "layout", "groups"]
 BeginMapPhase = Callable[[MapPhase], "Progress"]
-_EXAMPLES, _EXAMINED = 3, 20
+_EXAMPLES = 3
 
 
 class MapService(Service):
@@ -59,9 +59,9 @@ class MapService(Service):
         require_clusters(clusters, len(corpus))
         encoder = self._languages.load(model)
         vectors, texts, digest = self._search.vectors_by(corpus, encoder, begin("encode")), list(corpus.texts), corpus.digest
-        places = _places_of_repeated(texts)
+        places, times = _places_of_repeated(texts), None
         if places is not None:  # draw each text once: hundreds of rows on one point distort neighborhoods and take very long
-            _, rows = np.unique(places, return_index=True)
+            _, rows, times = np.unique(places, return_index=True, return_counts=True)
             vectors, texts = np.asarray(vectors)[rows], [texts[row] for row in rows.tolist()]
             digest = digest_texts(texts if corpus.passages is None else [corpus.digest, *texts])
         key, neighbors = f"{digest}-{encoder.fingerprint}", self._resources.neighbor_graphs
@@ -69,11 +69,13 @@ class MapService(Service):
             points, groups, layout_key = self._draw_sampled(vectors, texts, (digest, encoder.fingerprint), projection, clusters, begin)
         else:
             layout = project(vectors, projection, key, self.workspace, begin("layout"), graphs=neighbors)
-            groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=neighbors.of(vectors, key))
+            near = neighbors.of(vectors, key)
+            groups = cluster(vectors, texts, clusters, key, self.workspace, progress=begin("groups"), near=near, times=times)
             points, layout_key = layout.xy, layout.key
         large, chosen = _large_notes(len(texts)), count_notes(clusters, groups.sizes, len(texts))
         if places is not None:
             points, groups = points[places], select_rows(groups, places)
+            chosen = (*chosen, *repetition_notes(clusters, groups.sizes, len(corpus)))
         notes = (
             *large,
             *chosen,
@@ -257,14 +259,29 @@ def count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tupl
     return (_(template, n=count, least=MIN_MANY, share=f"{MAX_SHARE:.0%}"),)
 
 
+def repetition_notes(params: ClusterParams, sizes: Sequence[int], rows: int) -> tuple[str, ...]:
+    """Return a sentence on the share of the largest topic, if most texts are repetitions, which the choice of the number leaves out.
+
+    Args:
+        sizes: number of texts of each topic, with repetitions.
+        rows: number of texts, with repetitions.
+    """
+    if params.method != "auto" or params.count or len(sizes) < 2:
+        return ()
+    share = f"{max(sizes) / rows:.0%}"
+    template = "For this choice, a repeated text was counted once; with repetitions, the largest topic has {share} of all texts."
+    return (_(template, share=share),)
+
+
 def _topic_infos(clusters: Clusters, texts: Sequence[str]) -> tuple[TopicInfo, ...]:
     """Return the topics followed by the broad topics, whose ids continue those of the topics."""
+    from ..explore.clusters import distinct_texts
+
     topics, broad = [], [0] * len(clusters.groups)
     for number, (label, size) in enumerate(zip(clusters.labels, clusters.sizes, strict=True)):
         group = int(clusters.parents[number])
         parent = len(clusters.labels) + group if group >= 0 else None
-        typical = (texts[row] for row in clusters.examples(number, _EXAMINED))
-        examples = tuple(dict.fromkeys(typical))[:_EXAMPLES]  # distinct: some corpora repeat their most typical text
+        examples = distinct_texts(texts, clusters.examples(number, size), _EXAMPLES)
         topics.append(TopicInfo(number, label, size, parent, clusters.keywords[number], examples))
         if group >= 0:
             broad[group] += size

@@ -175,6 +175,7 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
     Args:
         start: (n,) topics before the edits.
     """
+    from ..explore.clusters import distinct_texts
     from ..explore.topics import keywords, split_terms
 
     kept = np.flatnonzero(~now.removed)
@@ -192,7 +193,7 @@ def apply_map_state(view: MapView, corpus: Corpus, now: MapState, start: np.ndar
         rows = np.flatnonzero(numbers == place)
         parent = broad_topic(earlier, start[kept[rows]])
         typical = rows if typicality is None else rows[np.argsort(-typicality[rows], kind="stable")]
-        examples = tuple(dict.fromkeys(corpus.texts[row] for row in typical[:20].tolist()))[:EXAMPLES]
+        examples = distinct_texts(corpus.texts, typical.tolist(), EXAMPLES)
         parent = None if parent is None else len(used) + broad.setdefault(parent, len(broad))
         topics.append(TopicInfo(place, name, len(rows), parent, tuple(words[place]), examples))
     sizes = Counter(dict.fromkeys(broad.values(), 0))

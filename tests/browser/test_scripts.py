@@ -297,26 +297,28 @@ def test_what_the_visitor_asks_for_meanwhile_is_no_first_result(empty_page: Page
 
 
 def test_a_workbook_made_in_the_browser_keeps_names_and_digits_and_has_no_formula(chromium: Browser) -> None:
-    rows = [["=1+1", 12.5, "007", "日本語 & <b>"], ["@x", -3, "15", None], ["-4", 4006381333931, "12345678901234567890", "a\nb \u0001"]]
+    rows = [["=1+1", 12.5, "007", "日本語 & <b>", "2.50"], ["@x", -3, "15", None, "-10.0"]]
+    rows.append(["-4", 4006381333931, "12345678901234567890", "a\nb \u0001", "10"])
     page = chromium.new_page()
     page.evaluate("window.SB = {}")
     page.add_script_tag(path=ASSETS / "page" / "files.js")
     made = """async ([names, rows]) => Array.from(new Uint8Array(await SB.files.xlsx(names, rows).arrayBuffer()))"""
-    content = bytes(page.evaluate(made, [["=HYPERLINK(1)", "price", "code", "name"], rows]))
+    content = bytes(page.evaluate(made, [["=HYPERLINK(1)", "price", "code", "name", "fee"], rows]))
     table = page.evaluate("([names, rows]) => SB.files.csv(names, rows)", [["名前", "=1+1"], [["é", "\n=2"], ["\na", 'b"']]])
     page.close()
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
     (sheet,) = load_workbook(io.BytesIO(content)).worksheets
     cells = list(sheet.iter_rows())
     assert [[cell.value for cell in row] for row in cells] == [
-        ["=HYPERLINK(1)", "price", "code", "name"],
-        ["=1+1", 12.5, "007", "日本語 & <b>"],
-        ["@x", -3, "15", None],
-        [-4, 4006381333931, "12345678901234567890", "a\nb "],
+        ["=HYPERLINK(1)", "price", "code", "name", "fee"],
+        ["=1+1", 12.5, "007", "日本語 & <b>", 2.5],
+        ["@x", -3, "15", None, -10],
+        [-4, 4006381333931, "12345678901234567890", "a\nb ", 10],
     ]
     assert {cell.data_type for row in cells for cell in row if isinstance(cell.value, str)} <= {"s", "inlineStr"}, "no formulas"
     assert cells[1][0].quotePrefix and not cells[1][2].quotePrefix
     assert [row[1].number_format for row in cells[1:]] == ["General", "General", "0"], "General shows it as 4.00638E+12"
+    assert [row[4].number_format for row in cells[1:]] == ["0.00", "0.0", "General"], "zeros are shown"
     assert table == '\ufeff名前,\'=1+1\r\né,"\'\n=2"\r\n"\na","b"""\r\n'
 
 
@@ -397,6 +399,52 @@ def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_say
     expect(page.locator(".sb-map-list")).to_contain_text("The map is no longer loaded. Draw it again.")
     expect(page.locator(".sb-map-list")).not_to_contain_text("0 with")
     page.close()
+
+
+_SLOW = """() => {
+  const root = document.body.appendChild(document.createElement("div")), host = { server: {} }, answers = window.answers = [];
+  const names = ["map_rows", "map_texts", "map_near"];
+  for (const name of names) host.server[name] = (request) => new Promise((done) => answers.push({ name, request, done }));
+  const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
+  const load = SB.views.map(root, host);
+  window.draw = (key, rows) => load({ key, title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)), layout_key: key,
+    hidden: "", clusters: text(new Int16Array(3)), cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "",
+    colours: ["Clusters"], labels: [], edits: [], by: "Clusters", show: rows ? { nonce: key, rows, title: key } : null });
+  window.answer = (name, of, value) => answers.filter((one) => one.name === name && of(one.request)).forEach((one) => one.done(value));
+}"""
+
+
+def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Browser) -> None:
+    page = chromium.new_page(viewport={"width": 1100, "height": 800})
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_style_tag(content=theme.css())
+    page.add_script_tag(content=theme.scripts())
+    page.evaluate(_SLOW)
+    page.evaluate("draw('one', [0, 1])")
+    page.evaluate("draw('two')")
+    page.evaluate("answer('map_rows', () => true, [0, 1].map((row) => ({ row, line: row, text: 'of the first map', cells: [] })))")
+    settled = "() => new Promise((done) => setTimeout(done, 250))"
+    page.evaluate(settled)
+    x, y = page.evaluate("SB.map.spot(0)")
+    page.mouse.move(x, y)
+    page.wait_for_function("answers.some((one) => one.name === 'map_texts' && one.request.key === 'two')")
+    assert "of the first map" not in page.locator(".sb-tip").inner_text(), "its rows are other texts here"
+    # Of two points, the one that was clicked last is shown, whichever answer comes first.
+    for row in (0, 1):
+        page.mouse.click(*page.evaluate(f"SB.map.spot({row})"))
+    page.wait_for_function("answers.filter((one) => one.name === 'map_near').length === 2")
+    for row, title in ((1, "near the second"), (0, "near the first")):
+        page.evaluate(f"answer('map_near', (asked) => asked.row === {row}, {{ rows: [2], scores: [0.5], title: '{title}' }})")
+        page.evaluate(settled)
+    expect(page.locator(".sb-map-list strong")).to_have_text("near the second")
+    page.close()
+
+
+def test_huge_numbers_are_short(empty_page: Page) -> None:
+    empty_page.evaluate("() => { window.SB = { mapping: {} }; }")
+    empty_page.add_script_tag(path=ASSETS / "page" / "map" / "columns.js")
+    write = "(numbers) => numbers.map((value) => window.SB.mapping.write({ kind: 'number' }, value))"
+    assert empty_page.evaluate(write, [-1e308, 1.23456789e20, 2e15, 123456]) == ["-1e308", "1.23456e20", "2e15", "123.456K"]
 
 
 def test_dates_are_counted_by_calendar_period(empty_page: Page) -> None:

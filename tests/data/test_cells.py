@@ -110,6 +110,16 @@ def test_codes_stay_texts_and_long_numbers_show_all_digits(tmp_path: Path) -> No
     assert formats == [["0", "0"], ["General", "General"], ["0", "0"]], "General shows them as 4.00638E+12"
 
 
+def test_prices_can_be_added_up_and_keep_their_zeros(tmp_path: Path) -> None:
+    columns = {"price": ["12.50", "3.99", "-10.00", "7"], "rating": ["1.0", "", "4.5", "n/a"], "zero": ["-0.0", "0.0", "100", "0.10"]}
+    write_xlsx(tmp_path / "out.xlsx", columns)
+    rows = list(load_workbook(tmp_path / "out.xlsx")["Texts"].iter_rows(min_row=2))
+    assert [[cell.value for cell in row] for row in rows] == [[12.5, 1, "-0.0"], [3.99, None, 0], [-10, 4.5, 100], [7, "n/a", 0.1]]
+    formats = [[cell.number_format for cell in row] for row in rows]
+    plain = "General"
+    assert formats == [["0.00", "0.0", plain], [plain, plain, "0.0"], ["0.00", plain, plain], [plain, plain, "0.00"]]
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(5.0, "5"), (0.25, "0.25"), (True, "true"), (None, ""), (float("nan"), ""), ([1], "[1]"), ("a\0", "a")]
 )

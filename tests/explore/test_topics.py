@@ -52,6 +52,17 @@ def test_texts_without_structure_do_not_end_in_one_heap() -> None:
     assert np.bincount(ids).max() <= 0.3 * len(ids)
 
 
+def test_a_repeated_text_describes_its_topic_as_often_as_it_occurs() -> None:
+    texts, ids = [*PAYMENTS, "The staff was friendly", *PARCELS], np.repeat([0, 1], [11, 10])
+    times = np.where([text.startswith("The staff") for text in texts], 40, 1)
+    again = np.repeat(np.arange(len(texts)), times)
+    found = keywords(split_terms(texts), ids, times=times)
+    assert found == keywords(split_terms([texts[row] for row in again]), ids[again])
+    assert {"staff", "friendly"} & set(" ".join(found[0][:2]).split()) and not {"staff", "friendly"} & set(_keywords(texts, ids)[0][:2])
+    vectors = np.random.default_rng(0).normal(size=(len(texts), 8)).astype(np.float32)
+    assert np.allclose(topics.topic_centroids(vectors, ids, times), topics.topic_centroids(vectors[again], ids[again]), atol=1e-6)
+
+
 def test_an_isolated_text_is_an_outlier_and_a_dense_topic_has_none() -> None:
     points, truth = blobs(4, 60, spread=0.1, dims=16)
     stray = np.random.default_rng(9).normal(size=(3, 16)).astype(np.float32) * 3

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from openpyxl import load_workbook
 from scipy.stats.contingency import expected_freq
-from tiny_studio import studio_at
+from tiny_studio import sentences, studio_at
 
 from sbert_studio.data.corpus import Corpus
 from sbert_studio.data.loading.table import table_from_columns
@@ -23,7 +23,7 @@ from sbert_studio.errors import StudioError
 from sbert_studio.explore.clusters import ClusterParams
 from sbert_studio.explore.map_edits import EditHistory, MergeEdit, RemoveEdit, RenameEdit, SplitEdit
 from sbert_studio.services import Studio
-from sbert_studio.services.map import count_notes
+from sbert_studio.services.map import count_notes, repetition_notes
 from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.services.topic_report import TopicReport, apply_map_state, exact_residuals, make_topic_report
 from sbert_studio.services.topic_report_files import write_topic_report
@@ -266,3 +266,17 @@ def test_the_reason_for_the_number_of_topics_names_the_limits_that_were_applied(
     (note,) = count_notes(ClusterParams(), sizes, texts)
     assert f"at {len(sizes)}, they are most distinct" in note and told in note
     assert count_notes(ClusterParams(count=12), sizes, texts) == (f"The number of topics was set to {len(sizes)}.",)
+
+
+def test_repetitions_are_told_and_name_their_topic(tmp_path: Path, static: str) -> None:
+    distinct = list(dict.fromkeys(sentences(120)))
+    texts = [*distinct, *["river moon"] * 200]
+    with studio_at(tmp_path / "home", static) as studio:
+        found = studio.map.draw(studio.data.read_corpus(table_from_columns("repeated", {"text": texts})))
+    place = int(found.ids[-1])
+    largest = next(topic for topic in found.topics if topic.id == place)
+    others = {text for text, topic in zip(texts, found.ids.tolist(), strict=True) if topic == place}
+    assert largest.size >= 200 and texts[-1] in largest.examples and len(largest.examples) == min(3, len(others))
+    assert set(largest.keywords[0].split()) <= {"river", "moon"}
+    assert any(f"the largest topic has {largest.size / len(texts):.0%} of all texts" in note for note in found.notes)
+    assert repetition_notes(ClusterParams(count=3), [200, 10], 210) == () == repetition_notes(ClusterParams(), [210], 210)

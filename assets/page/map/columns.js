@@ -104,6 +104,7 @@
   const iso = (days) => new Date(days * DAY).toISOString().slice(0, 10);
   const days = (text) => Math.round(Date.parse(`${text}T00:00:00Z`) / DAY);
   function short(value) {
+    if (Math.abs(value) >= 1e15) return value.toExponential().replace(/(\.\d{5})\d+/, "$1").replace("e+", "e");
     if (Math.abs(value) >= 100000) return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 6 });
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
   }

@@ -38,11 +38,11 @@
 
     // Texts come as they are looked at, those around the pointer together.
     async function want(rows) {
-      const key = value.key, missing = rows.filter((row) => !texts.has(row));
+      const known = texts, missing = rows.filter((row) => !known.has(row));
       const found = missing.length ? await ask("map_texts", { rows: missing, columns: shownColumns() }) : [];
-      if (value.key !== key || found.error) return;
-      if (texts.size > KEPT) texts.clear();
-      for (const one of found) texts.set(one.row, one);
+      if (found.error) return;
+      if (known.size > KEPT) known.clear();
+      for (const one of found) known.set(one.row, one);  // another map, drawn meanwhile, has texts of its own
     }
 
     const TYPES = { csv: "text/csv", xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" };
@@ -97,9 +97,9 @@
       drawing = drawing || window.SB.scene(frame, {
         textOf: (row) => texts.get(row)?.text, cellsOf: (row) => texts.get(row)?.cells || [], want,
         items: async (rows) => {
-          const found = await ask("map_rows", { rows, columns: shownColumns() });
+          const known = texts, found = await ask("map_rows", { rows, columns: shownColumns() });
           if (found.error) return [];
-          for (const one of found) texts.set(one.row, one);
+          for (const one of found) known.set(one.row, one);
           return found;
         },
         chosen: () => { texts = new Map(); },

@@ -32,7 +32,7 @@
 
     let value = null, eye = null, points = null, ids = null, labelled = [], typical = null, removed = null, hidden = null, paint = null, colours = [], opacity = null, lines = [];
     let columns = new Map(), labelColumn = null, offered = null, wanted = 0, edited = "", layout = "", dot = 8;
-    let mode = "pan", chosen = null, past = [], light = null, preview = null, shape = null, kept = null, waiting = 0, dirty = false, clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null;
+    let mode = "pan", chosen = null, past = [], light = null, preview = null, opened = 0, shape = null, kept = null, waiting = 0, dirty = false, clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
       n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], meaning: hooks.meaning, say: (words) => { count.textContent = words; },
@@ -190,7 +190,7 @@
     }
 
     function open(next, flying = false) {
-      if (next !== chosen) panel.fold(true);  // a filter only changes what is listed: it stays at hand for the next one
+      if (next !== chosen) { opened += 1; panel.fold(true); }  // a filter only changes what is listed: it stays at hand for the next one
       const all = next.all || { rows: next.rows, scores: next.scores };  // those that a filter hides come back with it
       chosen = { ...next, all, rows: alive(all.rows), scores: all.scores?.filter((_, i) => !hidden[all.rows[i]]) };
       if (chosen.count) chosen.title = chosen.count(chosen.rows.length);
@@ -204,6 +204,7 @@
       if (matchMedia("(max-width: 820px)").matches && chosen.kind !== "shown") loaded.then(() => { if (chosen === shown) list.scrollIntoView({ block: "start", behavior: "smooth" }); });
     }
     function close() {
+      opened += 1;
       [chosen, past, light, kept, preview] = [null, [], null, null, null];
       finder.clear();
       side.clear();
@@ -248,7 +249,8 @@
       open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, count: (size) => `${clustered.get(id).label} · ${grouped(size)}`, rows, without: value.colours[0] });
     }
     async function openPoint(row) {
-      const found = await hooks.near(row);
+      const number = (opened += 1), found = await hooks.near(row);
+      if (number !== opened) return;  // something else was opened meanwhile, or another map drawn
       if (chosen && !(chosen.kind === "point" && chosen.rows[0] === row)) past.push(chosen);
       if (past.length > 20) past.shift();
       open({ kind: "point", title: found.title || "Nearest to this text", rows: [row, ...(found.rows || [])], scores: [1, ...(found.scores || [])] });
@@ -325,6 +327,7 @@
       if (moved || hidden.length !== next.n) hidden = new Uint8Array(next.n);
       clustered = new Map(next.cluster_names.map((name) => [name.id, name]));
       if (moved) {
+        opened += 1;
         [chosen, past, light, kept, preview] = [null, [], null, null, null];
         finder.clear();
         side.clear();

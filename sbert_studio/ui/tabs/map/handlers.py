@@ -294,13 +294,13 @@ def nearest_clusters(drawn: DrawnMap) -> tuple[tuple[int, ...], tuple[int, ...]]
     now, start, nearest = drawn.edits.now, drawn.edits.start.ids, drawn.view.nearest
     if nearest is None:
         raise StudioError("the nearest clusters are not known", "draw the map again")
-    found: dict[int, int] = {}
-    for row in np.flatnonzero((now.ids < 0) & ~now.removed).tolist():
-        topic = int(nearest[row])
-        members = now.ids[(start == topic) & (now.ids >= 0)] if topic >= 0 else now.ids[:0]
-        if len(members):
-            found[row] = int(np.bincount(members).argmax())
-    return tuple(found), tuple(found.values())
+    rows = np.flatnonzero((now.ids < 0) & ~now.removed & (nearest >= 0))
+    clusters = np.full(int(nearest.max(initial=-1)) + 1, -1)  # of each topic; one pass for each, as there may be ten thousands of rows
+    for topic in np.unique(nearest[rows]).tolist():
+        members = now.ids[(start == topic) & (now.ids >= 0)]
+        clusters[topic] = np.bincount(members).argmax() if len(members) else -1
+    found = clusters[nearest[rows]]
+    return tuple(rows[found >= 0].tolist()), tuple(found[found >= 0].tolist())
 
 
 def _cluster_id(sent: object) -> int:
