@@ -22,7 +22,7 @@ from gradio.state_holder import SessionState, StateHolder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ...errors import shorten_quotes
+from ...errors import shorten_quotes, to_valid_utf8
 
 log = logging.getLogger(__name__)
 _NOT_UPLOADED = "this file was not sent to the page. hint: upload it first (gradio_client: handle_file), and pass what the upload returned."
@@ -62,8 +62,12 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
         """Validate and convert the arguments of a call; raise gr.Error with the reason if they are rejected.
 
         In an event that follows another, a choice that is no longer offered is dropped, because it was sent before the new choices arrived.
+        In an event of the page, half a character, such as of an emoji that was cut, becomes a question mark: a response with it would end
+        the stream of all responses to the page, which would wait for them forever.
         """
         try:
+            if block_fn.api_visibility == "private":
+                inputs = [_whole_characters(value) for value in inputs]
             if not self.accepts_urls and any(_is_web_address(value) for value in inputs):
                 raise gr.Error(_NOT_FETCHED, print_exception=False)
             values = _check_values(block_fn.inputs, inputs)
@@ -96,6 +100,8 @@ class StudioBlocks(gr.Blocks):  # type: ignore[misc]
         """Call the handler. Raise gr.Error if event data is missing, or refers to a file that was not uploaded."""
         if getattr(block_fn, "collects_event_data", False) and iterator is None:
             sent = None if event_data is None else event_data._data
+            if event_data is not None:
+                event_data._data = sent = _whole_characters(sent)
             if not isinstance(sent, Mapping) or not {"index", "value"} <= sent.keys() or isinstance(sent["value"], list | dict):
                 raise gr.Error(_NO_EVENT, print_exception=False)
             try:
@@ -127,6 +133,14 @@ def _check_values(components: list[Component], sent: list[object]) -> list[objec
         elif isinstance(component, gr.Dropdown) and component.allow_custom_value and isinstance(value, int | float):
             fitting[place] = str(value)  # typed numbers are passed as text to handlers
     return fitting
+
+
+def _whole_characters(value: object) -> object:
+    if isinstance(value, str):
+        return to_valid_utf8(value)
+    if isinstance(value, list):
+        return [_whole_characters(one) for one in value]
+    return {to_valid_utf8(name): _whole_characters(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _is_consequence(event: BlockFunction) -> bool:

@@ -67,6 +67,23 @@ def test_invalid_events_and_stored_values_are_refused() -> None:
         send(page_of(lambda given: given + 1, gr.Textbox), "a")
 
 
+def test_half_a_character_from_the_page_becomes_whole() -> None:
+    given: list[Any] = []
+    with StudioBlocks() as blocks:
+        box = gr.Textbox()
+
+        def select(value: str, event: gr.SelectData) -> None:
+            given.append((value, event.value, event.index))
+
+        box.select(select, box, api_visibility="private")
+        gr.Button().click(given.append, box)  # an endpoint of the API, which refuses it in words
+    private, public = blocks.fns.values()
+    event = gr.EventData(None, {"value": "row \ud83d", "index": {"texts": ["\udc00", "😀", 3]}})
+    awaited(blocks.process_api(private, ["half \ud83d"], event_data=event))
+    awaited(blocks.process_api(public, ["half \ud83d"]))
+    assert given == [("half ?", "row ?", {"texts": ["?", "😀", 3]}), "half \ud83d"]
+
+
 @pytest.mark.parametrize(
     ("many", "value", "found"),
     [(False, "gone", None), (False, "there", "there"), (True, ["gone", "there"], ["there"]), (True, [], []), (False, None, None)],
