@@ -34,11 +34,13 @@
   function recall() {
     try {
       const kept = JSON.parse(localStorage.getItem(LAST) || "{}");
-      return Object.fromEntries(NAMES.filter((name) => typeof kept[name] === "string" && kept[name]).map((name) => [name, kept[name]]));
+      return Object.fromEntries(NAMES.filter((name) => typeof kept[name] === "string" && fits(kept[name])).map((name) => [name, kept[name]]));
     } catch { return {}; }
   }
   // Typed texts are no part of an address, which is short and may be sent to others.
   const TYPED = "sbert-studio-typed", QUERY = "search-query", BOXES = ["similarity-a", "similarity-b", "matrix-lines", QUERY], LONGEST = 20000;
+  // Longer values stand in no address: every request of the page carries it, and a server takes at most 64 KB of it. Links are read as far.
+  const LONGEST_VALUE = 2000, fits = (value) => value && value.length <= LONGEST_VALUE;
   const boxOf = (id) => document.querySelector(`#${id} textarea, #${id} input`);
   // The tab's own storage survives a reload, which also follows a lost connection; the other one a restarted browser.
   const storages = () => [sessionStorage, localStorage];
@@ -101,9 +103,9 @@
 
   // Names that the page does not know, such as Gradio's own, stay as they are.
   function write(change, replace) {
-    if (change.q) keep({ ...typed(), [QUERY]: "" });  // it was searched, and stands in the address
+    if (fits(change.q)) keep({ ...typed(), [QUERY]: "" });  // it was searched, and stands in the address
     const found = new URLSearchParams(location.search);
-    for (const [name, value] of Object.entries(change)) if (value) found.set(name, value); else found.delete(name);
+    for (const [name, value] of Object.entries(change)) if (fits(value)) found.set(name, value); else found.delete(name);
     const next = location.pathname + (found.size ? `?${found}` : "") + location.hash;
     if (next === location.pathname + location.search + location.hash) return;
     if (replace || !acted) history.replaceState(null, "", next);
