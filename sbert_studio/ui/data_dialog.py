@@ -6,22 +6,25 @@ good for. Whatever was derived from other data is cleared when :attr:`.state.Ses
 
 from __future__ import annotations
 
+import functools
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 import gradio as gr
 
 from ..data.column_types import COLUMN_TYPES, ColumnType, check_type
 from ..errors import StudioError
+from ..progress import StoppedError
 from ..serialization import to_plain
 from .components import CORPUS_TYPES, cancel_button, sample_picker, upload
 from .corpora import FILE, SAMPLE, delete_file, describe_corpus
-from .handlers import progress_callback
+from .handlers import progress_callback, warn
 from .panel import Panel
+from .sessions.language import notify_info
 from .state import Header, OpenedCorpus, SelectedCorpus
 from .views import UNCHANGED, Unchanged, Update, Value, props, view
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from ..services.data_overview import DataOverview, DataUse
     from .page import Page
     from .panel import Selection
+
+P = ParamSpec("P")
 
 DIALOG = "add-data"
 _TASK = "data"
@@ -127,21 +132,21 @@ def add_sample(page: Page, header: Header, selection: Selection) -> ReviewView:
     return review(page, page.corpora.get(key), header.model)
 
 
-def add_hub_set(page: Page, address: str, header: Header, progress: gr.Progress | None = None) -> ReviewView:
+def add_hub_set(page: Page, address: str | None, header: Header, progress: gr.Progress | None = None) -> ReviewView:
     """Read a dataset of the Hugging Face Hub by its id or address, with the visitor's rights."""
     from ..data.loading.hub import hub_address
 
-    if not address.strip():
+    if not (address or "").strip():
         raise StudioError("there is no dataset to read", "enter its name, OWNER/NAME, or the address of its page on huggingface.co")
-    table = page.studio.data.read_table(hub_address(address), progress=progress_callback(progress, "Downloading"))
+    table = page.studio.data.read_table(hub_address(str(address)), progress=progress_callback(progress, "Downloading"))
     path = page.downloads.path(f"{re.sub(r'[^A-Za-z0-9.-]+', ' ', table.name).strip()}.parquet".replace(".parquet.parquet", ".parquet"))
     table.to_parquet(path)
     return review(page, page.corpora.read(path), header.model)
 
 
-def add_pasted(page: Page, pasted: str, header: Header) -> ReviewView:
+def add_pasted(page: Page, pasted: str | None, header: Header) -> ReviewView:
     """Read pasted texts, one per line, or cells copied from a spreadsheet."""
-    text = pasted.strip()
+    text = (pasted or "").strip()
     if not text:
         raise StudioError("there is nothing to add", "paste texts, one per line, or cells of a spreadsheet")
     if len(text) > _MAX_PASTED:
@@ -208,6 +213,22 @@ def follow_data(page: Page, corpus: str | None, data: str) -> str | Unchanged:
     return UNCHANGED if now == (data or page.corpora.sample().data_key) else now
 
 
+def or_cleared(add: Callable[P, ReviewView | None]) -> Callable[P, ReviewView | None]:
+    """Clear the dialog where ``add`` fails or is cancelled: other data, read before, would look like that of the new file."""
+
+    @functools.wraps(add)
+    def call(*args: P.args, **named: P.kwargs) -> ReviewView | None:
+        try:
+            return add(*args, **named)
+        except StoppedError:
+            notify_info("Cancelled; nothing was changed.", duration=4, title="Stopped")
+        except StudioError as error:
+            warn(error)
+        return ReviewView(None, None, props(visible=False), props(visible=False))
+
+    return call
+
+
 def draw_button() -> gr.Button:
     return gr.Button("Add data", size="sm", elem_id="data-open", elem_classes=["sb-add-data"], scale=0, min_width=90)
 
@@ -245,10 +266,10 @@ def build(page: Page, button: gr.Button) -> None:
     )
     button.click(None, js=f"() => SB.drawer('{DIALOG}', true)")
     panel.on(button.click, open_dialog, progress_on="review")
-    panel.on(file.upload, add_file, task=_TASK, progress_on="review")
-    panel.on(samples.select, add_sample, each=True, progress_on="review")
-    panel.on([fetch.click, address.submit], add_hub_set, task=_TASK, progress_on="review")
-    panel.on(paste.click, add_pasted, progress_on="review")
+    panel.on(file.upload, or_cleared(add_file), task=_TASK, progress_on="review")
+    panel.on(samples.select, or_cleared(add_sample), each=True, progress_on="review")
+    panel.on([fetch.click, address.submit], or_cleared(add_hub_set), task=_TASK, progress_on="review")
+    panel.on(paste.click, or_cleared(add_pasted), progress_on="review")
     panel.on(shown.select, change_data, each=True, progress_on="review", concurrency_limit=1, concurrency_id="data-review")
     panel.on(use.click, use_data, ends_chain=True, quiet=True).success(None, js=_CLOSE)
     panel.on(remove.click, remove_data, ends_chain=True, quiet=True).success(None, js=_CLOSE)

@@ -12,6 +12,7 @@ import pytest
 from hub_server import HubServer, Repository, hub_server
 
 from sbert_studio.errors import StudioError
+from sbert_studio.progress import StoppedError
 from sbert_studio.ui import corpora, data_dialog
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
@@ -59,6 +60,25 @@ def test_a_file_is_shown_before_it_is_used(page: Page, tickets: Path) -> None:
     used = data_dialog.use_data(page, shown.pending, Header())
     assert page.corpora.get(str(used.chosen.corpus)).corpus.texts == tuple(row["body"] for row in ROWS)
     assert page.corpora.choices(None)[0][0] == "tickets.csv"
+
+
+def test_data_read_before_is_not_offered_for_a_file_that_cannot_be_read(page: Page, tickets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert add(page, tickets).pending is not None
+    told: list[str] = []
+    monkeypatch.setattr("gradio.Warning", lambda message, **_: told.append(message))
+    monkeypatch.setattr("gradio.Info", lambda message, **_: told.append(message))
+    empty = tickets.with_name("empty.csv")
+    empty.touch()
+
+    def cancelled(*_: object) -> None:
+        raise StoppedError
+
+    reads = ((data_dialog.add_file, str(empty)), (data_dialog.add_hub_set, None), (data_dialog.add_pasted, None), (cancelled, None))
+    for read, given in reads:
+        shown = data_dialog.or_cleared(read)(page, given, Header())
+        assert shown is not None and (shown.pending, shown.review) == (None, None)
+        assert isinstance(shown.use, dict) and isinstance(shown.remove, dict) and not shown.use["visible"] and not shown.remove["visible"]
+    assert "empty.csv is empty" in told[0] and len(told) == 4
 
 
 @pytest.mark.process
