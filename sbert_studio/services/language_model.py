@@ -450,8 +450,12 @@ def _read_answer(path: Path) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _same_address(url: str, other: str) -> bool:
-    return Endpoint.parse(url, "any").url == Endpoint.parse(other, "any").url
+def _same_address(url: str, configured: str) -> bool:
+    try:
+        other = Endpoint.parse(configured, "any").url
+    except StudioError:  # a model on this machine, or a mistake that does not concern ``url``
+        return False
+    return Endpoint.parse(url, "any").url == other
 
 
 def _is_local(url: str) -> bool:

@@ -224,6 +224,9 @@ def test_the_configured_key_is_sent_to_the_configured_address_only(studio: Open)
     assert own.open("https://host/v1/", "small").endpoint == Endpoint("https://host/v1", "small", KEY)
     assert own.open("https://other/v1", "small").endpoint.key == ""
     assert own.open("https://other/v1", "small", "mine").endpoint.key == "mine"
+    for other in (language_model.LOCAL, "no address"):
+        opened = studio(shared=False, **{**HOST, "llm_url": other}).language_models.open("https://other/v1", "small")
+        assert opened.endpoint == Endpoint("https://other/v1", "small"), "another setting does not stand in the way"
     keyed = studio(shared=False, llm_key=KEY).language_models
     assert keyed.open("https://other/v1", "small").endpoint.key == KEY, "without a configured address, the key is for any"
 
