@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -58,12 +59,20 @@ def _root(version: bool = typer.Option(False, "--version", callback=_print_versi
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit: 0 success, 2 user error, 1 internal error, 130 or 143 interrupted by a signal (0 for the page)."""
     given = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
     configure_thread_waiting(given[0] if given else "")
     with SHUTDOWN.handling(), stoppable(SHUTDOWN.is_requested):
         code = run(given)
         if code == INTERRUPTED and SHUTDOWN.is_requested():
             code = SHUTDOWN.code
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Discard what is written to streams that the caller closed (``>&-``) or never had, as without a console on Windows."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open until the process ends
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -516,6 +516,14 @@ def test_answers_are_valid_json_and_fit_any_stdout() -> None:
     assert words == "? é"
 
 
+@pytest.mark.process
+def test_a_command_whose_streams_are_closed_does_its_work(corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "clean.csv"
+    command = [sys.executable, "-m", "sbert_studio", "duplicates", str(corpus), "--out", str(out)]
+    ended = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *command], timeout=120, check=False)
+    assert ended.returncode == 0 and out.read_text(encoding="utf-8-sig").splitlines()
+
+
 def test_a_bug_is_one_line_exit_code_1_and_a_report_in_a_file(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
