@@ -95,7 +95,10 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
 
 
 def _remove_orphaned_uploads() -> None:
-    """Delete uploads of killed processes after a day, because a process id in a shared temporary folder may belong to another machine."""
+    """Delete uploads and temporary files of killed processes after a day.
+
+    Not at once, because a process id in a shared temporary folder may belong to another machine.
+    """
     import psutil  # type: ignore[import-untyped, unused-ignore]
 
     from ..settings import UPLOAD_PREFIX

@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import StudioError
 from ..i18n import _, ngettext
 from ..progress import checkpoint
+from ..settings import temporary_prefix
 from ..workspace import digest_texts
 from .documents.document import Document, Section
 from .loading.table import Table, read_table
@@ -154,7 +155,7 @@ def unpack_beir(path: Path, max_bytes: int) -> Iterator[Path]:
     Raises:
         StudioError: the files are larger than ``max_bytes`` together, or the archive is damaged or encrypted.
     """
-    with tempfile.TemporaryDirectory(prefix="sbert-studio-retrieval-") as place:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as place:
         folder, left = Path(place) / path.stem, max_bytes
         try:
             with zipfile.ZipFile(path) as archive:

@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from ...errors import StudioError, is_machine_error
 from ...i18n import _
 from ...progress import Progress, checkpoint
+from ...settings import temporary_prefix
 from ...workspace import existing_path
 from ..cells import cell_text
 from ..corpus import find_text_columns
@@ -375,7 +376,7 @@ class _OpenArchives:
         if member.flag_bits & _ENCRYPTED:
             raise ExtractionError("encrypted")
         limits, size = self._loader.limits, 0
-        with tempfile.TemporaryDirectory(prefix="sbert-studio-document-") as folder:
+        with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as folder:
             path = Path(folder) / f"document{PurePosixPath(member.filename).suffix.lower()[:16]}"
             try:
                 with archive.open(member) as packed, path.open("wb") as out:

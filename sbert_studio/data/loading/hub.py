@@ -13,6 +13,7 @@ from ...errors import StudioError, is_machine_error
 from ...i18n import _
 from ...identity import OWNER, Identity
 from ...progress import Progress, checkpoint
+from ...settings import temporary_prefix
 
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
 _ADDRESS = re.compile(rf"hf:/{{1,2}}datasets/({_NAME}/{_NAME}(?:@[\w.-]{{1,100}})?)((?:/[\w=. -]{{1,200}}){{1,12}})?/?", re.ASCII)
@@ -77,7 +78,7 @@ def fetch_hub_file(
     """
     repository, file = parse_hub_address(address)
     base = f"datasets/{repository}/"
-    with tempfile.TemporaryDirectory(prefix="sbert-studio-public-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as folder:
         target = Path(folder) / "set.parquet"
         try:
             files = filesystem if filesystem is not None else _hub(identity)

@@ -21,6 +21,7 @@ from ...datasets import read_dataset_file
 from ...errors import StudioError, is_machine_error
 from ...i18n import _, join
 from ...progress import Progress, checkpoint
+from ...settings import temporary_prefix
 from ...workspace import atomic_file
 from ..cells import cell_text, safe_cell, write_csv, write_rows
 from ..findings import SHEET_NOTE_PREFIX, Finding, Question
@@ -366,7 +367,7 @@ def _unpacked(path: Path, name: str, max_bytes: int | None) -> Iterator[tuple[Pa
     if opener is None and not (head.startswith(b"PK\x03\x04") and path.suffix.lower() == ".zip" and not is_workbook(path)):
         yield path, name
         return
-    with tempfile.TemporaryDirectory(prefix="sbert-studio-unpacked-") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as folder:
         try:
             if opener is None:
                 with zipfile.ZipFile(path) as archive, archive.open(member := _only_member(archive, name)) as packed:

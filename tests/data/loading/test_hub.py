@@ -16,6 +16,7 @@ from sbert_studio.data.loading import hub as loading_hub
 from sbert_studio.data.loading.hub import fetch_hub_file, hub_address, is_hub_address, parse_hub_address
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.errors import StudioError
+from sbert_studio.settings import temporary_prefix
 
 MOST = 1 << 20
 
@@ -49,6 +50,7 @@ def hub(tmp_path: Path) -> Any:
 def test_the_named_file_or_the_test_split_is_fetched(hub: Any, address: str, file: str) -> None:
     calls: list[tuple[int, int]] = []
     with fetch_hub_file(address, MOST, lambda done, total: calls.append((done, total)), filesystem=hub) as (path, name):
+        assert path.parent.name.startswith(temporary_prefix()), "deleted later if the process is killed meanwhile"
         table = read_table(path, name=name)
         assert (table.name, table.columns, len(table)) == (file, ("sentence1", "sentence2", "score"), 2)
         assert calls[-1] == (path.stat().st_size,) * 2
