@@ -403,13 +403,14 @@ def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_say
 
 _SLOW = """() => {
   const root = document.body.appendChild(document.createElement("div")), host = { server: {} }, answers = window.answers = [];
-  const names = ["map_rows", "map_texts", "map_near"];
+  const names = ["map_rows", "map_texts", "map_near", "map_find"];
   for (const name of names) host.server[name] = (request) => new Promise((done) => answers.push({ name, request, done }));
   const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
   const load = SB.views.map(root, host);
   window.draw = (key, rows) => load({ key, title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)), layout_key: key,
     hidden: "", clusters: text(new Int16Array(3)), cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "",
-    colours: ["Clusters"], labels: [], edits: [], by: "Clusters", show: rows ? { nonce: key, rows, title: key } : null });
+    colours: ["Clusters"], labels: [], edits: [], by: "Clusters", opened: ["Clusters"],
+    show: rows ? { nonce: key, rows, title: key } : null });
   window.answer = (name, of, value) => answers.filter((one) => one.name === name && of(one.request)).forEach((one) => one.done(value));
 }"""
 
@@ -437,6 +438,16 @@ def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Bro
         page.evaluate(f"answer('map_near', (asked) => asked.row === {row}, {{ rows: [2], scores: [0.5], title: '{title}' }})")
         page.evaluate(settled)
     expect(page.locator(".sb-map-list strong")).to_have_text("near the second")
+    # With a filter, the texts that pass it are searched by meaning: the nearest of all might be hidden.
+    page.get_by_label("Search by").select_option("meaning")
+    for number in (1, 2):
+        page.get_by_label("Find in the map").fill("card")
+        page.get_by_label("Find in the map").press("Enter")
+        page.wait_for_function(f"answers.filter((one) => one.name === 'map_find').length === {number}")
+        page.locator(".sb-map-parts [data-part=filters]").click()
+        page.locator(".sb-map-filter li button", has_text="all").first.click()
+    asked = page.evaluate("answers.filter((one) => one.name === 'map_find').map((one) => one.request.rows ?? null)")
+    assert asked == [None, [0, 1, 2]]
     page.close()
 
 

@@ -106,7 +106,7 @@
         column: (name) => ask("map_column", { name }),
         words: (query) => ask("map_words", { query }),
         near: (row) => ask("map_near", { row }),
-        meaning: (query) => ask("map_find", { query }),
+        meaning: (query, rows) => ask("map_find", { query, ...(rows ? { rows: sent(rows) } : {}) }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
         actions, label, forms, assign: () => edit({ do: "assign" }), undo: () => edit({ do: "undo" }), teach: () => select(host, "teach", 0),
         thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a)?.text ?? "", texts.get(b)?.text ?? ""),

@@ -364,9 +364,16 @@ def find_words(page: Page, request: Mapping[str, object]) -> list[int]:
 
 
 def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
+    """Return the rows of the texts nearest to ``query`` and their scores; the request contains ``rows`` if only these are searched."""
+    from ....services.search import SearchOptions
+
     drawn = _requested_map(page, request)
     query, removed = str(request.get("query") or ""), int(drawn.edits.now.removed.sum())
-    found = page.studio.search.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model)
+    rows = remaining_rows(request["rows"], drawn) if "rows" in request else None
+    if rows == []:
+        return {"rows": [], "scores": []}
+    options = SearchOptions(row_ids=rows)
+    found = page.studio.search.search(drawn.corpus, query, _MATCHES + removed, "semantic", model=drawn.model, options=options)
     return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _MATCHES)
 
 

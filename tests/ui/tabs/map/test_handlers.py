@@ -174,6 +174,9 @@ def test_neighbors_of_a_query_and_of_a_text_are_found(page: Page, map_key: str) 
     found = handlers.find_meaning(page, {"key": map_key, "query": text})
     assert page.maps.get(map_key).corpus.texts[found["rows"][0]] == text and found["scores"][0] == pytest.approx(1, abs=1e-3)
     assert server_function(page, "map_find", handlers.find_meaning)({"key": map_key, "query": " "})["error"]  # type: ignore[index]
+    some = handlers.find_meaning(page, {"key": map_key, "query": text, "rows": [1, 3]})
+    assert sorted(some["rows"]) == [1, 3] and len(some["scores"]) == 2, "of the texts that pass the filters"
+    assert handlers.find_meaning(page, {"key": map_key, "query": text, "rows": []}) == {"rows": [], "scores": []}
     found = handlers.find_neighbors(page, {"key": map_key, "row": 4})
     assert len(found["rows"]) == 12 and 4 not in found["rows"] and found["scores"] == sorted(found["scores"], reverse=True)
     gone = tuple(found["rows"][:5])
