@@ -352,12 +352,13 @@ def _append_rows(columns: ColumnBuilder, records: Iterable[Record], log: RowLog,
         if names and (cells[0] in names or detector.near) and detector.repeats_header(line, cells):
             log.add("header", line)
         else:
-            append(line, cells if len(cells) == width else _fit(line, list(cells), width, log, separator))
+            append(line, cells if len(cells) == width else _fit(line, list(cells), width, log, separator, is_padded=layout.aligned))
 
 
-def _fit(line: int, cells: list[str], width: int, log: RowLog, separator: str) -> list[str]:
+def _fit(line: int, cells: list[str], width: int, log: RowLog, separator: str, *, is_padded: bool) -> list[str]:
     if len(cells) < width:
-        log.add("short", line)
+        if not is_padded:  # a workbook does not store the blank cells at the end of a row
+            log.add("short", line)
         return cells + [""] * (width - len(cells))
     if not any(cell.strip() for cell in cells[width:]):
         return cells[:width]

@@ -27,6 +27,7 @@ def test_row_numbers_are_those_of_the_sheet(tmp_path: Path) -> None:
     assert contents(table) == [("one", "two\nlines", "5", "2024-05-01T00:00:00"), ("three", "", "0.25", "")]
     assert any("'notes'" in note.message for note in table.notes)
     assert next(note.rows for note in table.notes if "without any cell" in note.message) == (3, 4)
+    assert not any("fewer cells" in note.message for note in table.notes), "a workbook does not store the blank cells at the end of a row"
     rows = [*[[]] * 300, ["Results"], ["text", "label"], ["some words", "a"], ["more words", "b"], ["last", "c"]]
     table = read_table(write_book(tmp_path / "f.xlsx", S=rows))
     assert (table.columns, table.lines.tolist()) == (("text", "label"), [303, 304, 305])
