@@ -112,7 +112,7 @@ def clear_data(other_texts: OtherTexts | None = None) -> OpenedData:
         other_texts: texts that the banner warns of; those of a file are forgotten, typed ones are still there.
     """
     header = ModelUpdate(other_texts=None) if other_texts is not None and other_texts.name else ModelUpdate()
-    plan = PlanView(settings_view(None, default_settings()), None, None, None, props(variant="primary"), None)
+    plan = PlanView(settings_view(None, default_settings()), None, None, None, props(variant="primary"), None, None)
     return OpenedData(FileView(replace(empty_draft(), plan=plan), header), "")
 
 

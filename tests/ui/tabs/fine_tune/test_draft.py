@@ -382,7 +382,8 @@ def test_a_new_draft_is_stored_with_its_settings_name_and_pinned_texts(page: Pag
     assert cleared.file.header.other_texts is None, "the banner warns of the file no more"
     assert handlers.clear_data(OtherTexts("", "zh")).file.header.other_texts is UNCHANGED, "what was typed is still there"
     assert cleared.name == "" and cleared.file.view.draft is None
-    assert (cleared.file.view.plan.forecast, cleared.file.view.plan.reasons, cleared.file.view.plan.command) == (None, None, None)
+    plan = cleared.file.view.plan
+    assert (plan.forecast, plan.reasons, plan.command, plan.trainings) == (None, None, None, None)
 
 
 def test_no_two_handlers_of_one_control_wait_for_their_turn(page: Page) -> None:
