@@ -25,6 +25,7 @@ from sbert_studio.evaluation.report import (
     describe_metric,
     describe_outcome,
 )
+from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.i18n import LOCALE_FOLDER, _, capitalize, join, load_catalog, ngettext, to_sentence, translate
 from sbert_studio.services.questions import for_first_stage
 from sbert_studio.ui.language_switch import PageCatalogs
@@ -141,6 +142,11 @@ def test_sentences_have_nothing_left_in_english() -> None:
         left = re.sub(f"{A}|{B}|Spearman|GB", "", shown)
         assert HAN.search(shown) and not re.search(r"[A-Za-z]{2}|\.$", left), (sentence, shown)
         assert all(number in shown for number in re.findall(r"\d[\d.,]*\d", sentence)), shown
+
+
+def test_the_main_measure_of_every_task_is_translated() -> None:
+    names = {describe_metric("_".join(task.main)) for task in all_tasks()}
+    assert {name for name in names if not HAN.search(translate(name, "zh"))} <= {"MRR@10", "V measure"}
 
 
 @pytest.mark.parametrize(

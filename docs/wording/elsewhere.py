@@ -26,7 +26,7 @@ GRADIO = (
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December")
 
 # Names of measures, which are made of the keys of their scores.
-_KINDS = ("Spearman", "Pearson", "accuracy", "F1", "AP", "precision", "recall")
+_KINDS = ("Spearman", "Pearson", "accuracy", "F1", "average precision", "precision", "recall")
 MEASURES = (
     *(f"{similarity} {kind}" for similarity in ("Cosine", "Dot", "Euclidean", "Manhattan") for kind in _KINDS),
     *(
@@ -41,7 +41,7 @@ MEASURES = (
         "Homogeneity",
         "Completeness",
     ),
-    *("Nearest neighbor accuracy", "Centroid accuracy", "F1 threshold"),
+    *("Average precision", "Mean Spearman", "Nearest neighbor accuracy", "Centroid accuracy", "F1 threshold"),
     *(f"{kind} at {k}" for kind in ("Accuracy", "Recall") for k in (1, 5, 10, 100)),
 )
 # Between texts in a row.

@@ -66,6 +66,30 @@ def colour_by_every_column(app: App) -> None:
     scene.expect_list("yes · ", int((frame["urgent"] == "yes").sum()))
     entry.click()
     expect(scene.list).to_be_hidden()
+    recolour_a_list(app)
+
+
+def recolour_a_list(app: App) -> None:
+    """The dots beside listed texts follow the colours of the map."""
+    scene = app.map.scene
+    dots = scene.items.locator(".sb-map-facts > i")
+
+    def colours() -> list[str]:
+        return list(dots.evaluate_all("(all) => all.map((one) => one.style.background)"))
+
+    def listed(column: str) -> list[str]:
+        scene.colour_by(column)
+        expect(scene.drawing).to_have_attribute("data-by", column)
+        scene.find("e")
+        expect(dots.first).to_be_visible()
+        return colours()
+
+    by_team, by_urgency = listed("team"), listed("urgent")
+    assert by_team != by_urgency
+    scene.colour_by("team")
+    expect(scene.drawing).to_have_attribute("data-by", "team")
+    assert colours() == by_team
+    scene.list.get_by_role("button", name="Close the list").click()
 
 
 def legend(app: App) -> dict[str, int]:
@@ -115,6 +139,11 @@ def filter_lists_and_booleans(app: App) -> None:
     urgent.get_by_role("button", name="yes").click()
     passed(app, int((either & (frame["urgent"] == "yes")).sum()))
     clear(app)
+    team = app.map.scene.filter("team")
+    team.get_by_role("searchbox").fill("nobody's team")
+    expect(team.get_by_role("status")).to_have_text("No value contains this text.")
+    team.get_by_role("searchbox").fill("")
+    expect(team.get_by_role("status")).to_be_hidden()
 
 
 def fill_ends(part: Locator, low: object, high: object) -> None:

@@ -105,7 +105,7 @@
 
     // --- categories, lists and booleans
     function listed(part) {
-      const { column } = part, items = el("ul", {}), whole = mapping.tally(column, () => true), codes = [...column.labels.keys()].sort((a, b) => whole.of(b) - whole.of(a));
+      const { column } = part, items = el("ul", {}), none = el("p", { class: "sb-dim", role: "status", hidden: true }), whole = mapping.tally(column, () => true), codes = [...column.labels.keys()].sort((a, b) => whole.of(b) - whole.of(a));
       let all = false, wanted = "";
       const find = el("input", { type: "search", placeholder: "Find a value", "aria-label": "Find a value", hidden: codes.length <= SHOWN, on: { input: () => { wanted = find.value.trim().toLowerCase(); part.count(); } } });
       const more = el("button", { type: "button", class: "sb-plain-button", on: { click: () => { all = !all; part.count(); } } });
@@ -132,11 +132,13 @@
           button.classList.toggle("sb-out", part.chosen.size > 0 && !part.chosen.has(seen[i]));
         });
         if (shown.length !== items.childNodes.length || shown.some(({ item }, i) => items.childNodes[i] !== item)) items.replaceChildren(...shown.map(({ item }) => item));
+        none.hidden = !wanted || seen.length > 0;
+        if (!none.hidden) none.textContent = whole.of(OTHER) ? t`This filter offers the ${grouped(codes.length)} most frequent values; none of them contains this text.` : "No value contains this text.";
         more.hidden = Boolean(wanted) || codes.length <= SHOWN;
         more.textContent = all ? "Show fewer" : t`Show all ${grouped(codes.length)}`;
       };
       part.text = () => [...part.chosen].map((code) => labelOf(column, code)).join(", ");
-      return [find, items, more];
+      return [find, items, none, more];
     }
 
     async function load(part) {

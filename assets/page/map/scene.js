@@ -62,6 +62,7 @@
     function restyle() {
       if (!value) return;
       colours = paint.palette();
+      side.recolour();
       detail.restyle({ hidden, paint, colours, opacity, shining: lit(), glowing: glows() });
       render();
     }

@@ -94,7 +94,11 @@
       if (opened && list.rows.length) root.querySelector(".sb-map-list-head .sb-map-menu").open = true;
       return more(list, items, 0, asked);
     }
-    return { show, clear };
+    // The dots beside the texts have the colours of the map, which change with the column, the topics and the theme.
+    function recolour() {
+      for (const item of root.querySelectorAll("li[data-row]")) item.querySelector(".sb-map-facts > i").style.background = told.colourOf(Number(item.dataset.row));
+    }
+    return { show, clear, recolour };
   }
 
   Object.assign(window.SB.mapping, { side, ask });
