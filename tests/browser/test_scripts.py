@@ -451,6 +451,16 @@ def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Bro
     page.close()
 
 
+def test_a_filter_says_that_it_lists_only_the_most_frequent_values(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_script_tag(content=theme.scripts())
+    for count, words in ((700, "Show the 600 most frequent of 700"), (20, "Show all 20")):
+        page.evaluate(_FILTER, column_value("city", [f"city {row % count}" for row in range(1_400)], "category"))
+        expect(page.locator(".sb-plain-button").last).to_have_text(words)
+    page.close()
+
+
 def test_huge_numbers_are_short(empty_page: Page) -> None:
     empty_page.evaluate("() => { window.SB = { mapping: {} }; }")
     empty_page.add_script_tag(path=ASSETS / "page" / "map" / "columns.js")

@@ -135,7 +135,7 @@
         none.hidden = !wanted || seen.length > 0;
         if (!none.hidden) none.textContent = whole.of(OTHER) ? t`This filter offers the ${grouped(codes.length)} most frequent values; none of them contains this text.` : "No value contains this text.";
         more.hidden = Boolean(wanted) || codes.length <= SHOWN;
-        more.textContent = all ? "Show fewer" : t`Show all ${grouped(codes.length)}`;
+        more.textContent = all ? "Show fewer" : column.distinct > codes.length ? t`Show the ${grouped(codes.length)} most frequent of ${grouped(column.distinct)}` : t`Show all ${grouped(codes.length)}`;
       };
       part.text = () => [...part.chosen].map((code) => labelOf(column, code)).join(", ");
       return [find, items, none, more];
