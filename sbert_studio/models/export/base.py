@@ -21,7 +21,7 @@ from ...registry import Registry
 from ...serialization import JsonResult, doc
 from ...workspace import atomic_file, atomic_folder, file_name, require_writable_file, write_json
 from ..card import render_template, short_name
-from ..io.digests import write_digests
+from ..io.digests import DIGESTS_FILE, recorded_files, write_digests
 from .verification import Fidelity, Floor, fitting, shipped_check, verify
 
 if TYPE_CHECKING:
@@ -142,10 +142,18 @@ def require_packages(form: ExportFormat, target: Path) -> None:
 
 
 def require_free(target: Path) -> None:
-    """Raise a StudioError unless ``target`` is absent, an empty folder or an earlier export, so that no other file is lost."""
+    """Raise a StudioError unless ``target`` is absent, a zip, an empty folder or an earlier export, so that no other file is lost."""
     if target.suffix == _ZIP:
         require_writable_file(target)
-    elif target.exists() and not (target.is_dir() and ((target / _CHECK).is_file() or not any(target.iterdir()))):
+    elif target.is_dir():
+        own = {*recorded_files(target), DIGESTS_FILE, "README.md"} if (target / _CHECK).is_file() else set()
+        files = (path.relative_to(target) for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
+        if others := sorted(path.as_posix() for path in files if path.as_posix() not in own and "__pycache__" not in path.parts):
+            raise StudioError(
+                _("{name} exists already, with the file {file}", name=target.name, file=others[0]),
+                "choose a new folder, or a file that ends in .zip",
+            )
+    elif target.exists() or target.is_symlink():
         raise StudioError(_("{name} exists already", name=target.name), "choose a new folder, or a file that ends in .zip")
 
 

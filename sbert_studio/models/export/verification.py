@@ -168,13 +168,18 @@ def verify(
 
 def _require_equal_tokens(encoder: SentenceEncoder, texts: Sequence[str], exported: Mapping[Role, list[list[int]]]) -> None:
     """Raise a StudioError if the export's tokens differ: a lost prompt may change a vector less than int8 does."""
-    offset = 1 if encoder.kind == "words" else 0  # row 0 of a table is padding, and token i is row i + 1
     for role, rows in exported.items():
-        for text, tokens, found in zip(texts, encoder.for_role(role).tokenize(texts), rows, strict=True):
-            if tokens != [token + offset for token in found] and not (offset and tokens == [0]):
+        for text, tokens, found in zip(texts, _tokens(encoder, texts, role), rows, strict=True):
+            if tokens != found:
                 raise StudioError(
                     _("its tokens differ for the text “{text}” with the prompt {role}", text=text[:60], role=role), "choose another format"
                 )
+
+
+def _tokens(encoder: SentenceEncoder, texts: Sequence[str], role: Role) -> list[list[int]]:
+    """Return the token ids of texts, as an export's tokenizer counts them."""
+    offset = 1 if encoder.kind == "words" else 0  # row 0 of a table is padding, and token i is row i + 1
+    return [[token - offset for token in row] for row in encoder.for_role(role).tokenize(texts)]
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
@@ -201,14 +206,15 @@ def _run(command: Sequence[str], folder: Path) -> None:
 def shipped_check(
     encoder: SentenceEncoder, fidelity: Fidelity, floor: Floor, header: Mapping[str, Any], *, truncates: bool
 ) -> dict[str, Any]:
-    """Return the content of ``verify.json``: the figures, and the original vectors of sample texts, which are not the user's."""
+    """Return the content of ``verify.json``: the figures, and the original vectors and tokens of sample texts, which are not the user's."""
     from ...data.samples import sample_lines
 
     lines = list(dict.fromkeys(sample_lines()))
     lines = lines if truncates else fitting(encoder, lines)
     texts = lines[:: max(1, len(lines) // _SHIPPED_TEXTS)][:_SHIPPED_TEXTS]
     vectors = {role: encode_vectors(rows) for role, rows in encode_roles(encoder, texts)[0].items()}
-    return {**header, "floor": asdict(floor), "verified": fidelity.to_json(), "texts": texts, "vectors": vectors}
+    tokens = {role: _tokens(encoder, texts, role) for role in verified_roles(encoder)}
+    return {**header, "floor": asdict(floor), "verified": fidelity.to_json(), "texts": texts, "tokens": tokens, "vectors": vectors}
 
 
 def encode_vectors(vectors: np.ndarray) -> dict[str, Any]:
