@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -78,7 +79,8 @@ def build_known_items(documents: Documents, asked_of: Collection[str] = (), *, s
     judgments = [(key, str(row), 1.0) for key, *_rest, row in asked if key in queries]
     texts = {str(row): text for row, (*_rest, text) in enumerate(items)}
     counts = Counter(origin for _key, _query, origin, *_rest in chosen)
-    return build_set(documents.name, queries, texts, judgments, notes=documents.notes(), known_item=_describe(counts))
+    found = build_set(documents.name, queries, texts, judgments, notes=documents.notes(), known_item=_describe(counts))
+    return replace(found, owners=tuple(owner for owner, *_rest in items))
 
 
 def _items(document: Document, *, sentences: bool) -> Iterator[Item]:

@@ -50,6 +50,7 @@ class RetrievalSet:
         grades: for each query, the grade of every judged document by its index; documents with a grade above 0 are relevant.
         split: split of the judgments; empty for a table.
         titles: the title that each of the documents begins with; empty if none are known.
+        owners: the document that each text is a section of, for known-item sets; empty for others.
         known_item: how queries and documents were made from documents without labels; empty for labelled sets.
         notes: remarks on skipped rows, one sentence each.
     """
@@ -64,6 +65,7 @@ class RetrievalSet:
     known_item: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
     titles: tuple[str, ...] = field(default=(), compare=False)
+    owners: tuple[str, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -91,14 +93,14 @@ class RetrievalSet:
         others = _evenly([row for row in range(len(self.documents)) if row not in judged], documents - len(judged))
         kept = sorted({*judged, *others})
         place = {row: number for number, row in enumerate(kept)}
-        columns = self.document_ids, self.documents, self.titles
-        ids, texts, titles = (tuple(column[row] for row in kept) if column else () for column in columns)
+        columns = self.document_ids, self.documents, self.titles, self.owners
+        ids, texts, titles, owners = (tuple(column[row] for row in kept) if column else () for column in columns)
         grades = tuple({place[row]: grade for row, grade in own.items()} for own in found.grades)
-        return replace(found, document_ids=ids, documents=texts, titles=titles, grades=grades)
+        return replace(found, document_ids=ids, documents=texts, titles=titles, owners=owners, grades=grades)
 
     def to_json(self) -> dict[str, Any]:
         """Return the set as plain data for :meth:`from_json`."""
-        names = ("name", "query_ids", "queries", "document_ids", "documents", "split", "known_item")
+        names = ("name", "query_ids", "queries", "document_ids", "documents", "split", "known_item", "owners")
         return {name: getattr(self, name) for name in names} | {"grades": [sorted(own.items()) for own in self.grades]}
 
     @classmethod
@@ -106,7 +108,8 @@ class RetrievalSet:
         """Return the set from :meth:`to_json`."""
         columns = {name: tuple(found[name]) for name in ("query_ids", "queries", "document_ids", "documents")}
         grades = tuple({int(row): float(grade) for row, grade in own} for own in found["grades"])
-        return cls(found["name"], **columns, grades=grades, split=found["split"], known_item=found["known_item"])
+        owners = tuple(found.get("owners", ()))  # absent in earlier versions
+        return cls(found["name"], **columns, grades=grades, split=found["split"], known_item=found["known_item"], owners=owners)
 
     def as_documents(self) -> list[Document]:
         """Return the documents, to be cut into passages; titles are kept as context."""

@@ -138,9 +138,8 @@ def score_rankings(rankings: Sequence[Ranking], data: RetrievalSet) -> RankingSc
         for ranking, grades in zip(rankings, data.grades, strict=True)
     ]
     by_query = np.array(rows)
-    # Queries from the structure of documents: several can ask for one text.
-    targets = [[str(min(grades)) for grades in data.grades]] if data.known_item else []
-    with resample_clusters(data.queries, *targets):
+    # Queries from the structure of one document are similarly difficult: whole documents are drawn.
+    with resample_clusters([data.owners[min(grades)] for grades in data.grades] if data.owners else data.queries):
         drawn = bootstrap_scores(lambda block: block @ by_query / block.sum(axis=1, keepdims=True), len(by_query))
     return RankingScores(by_query, drawn)
 

@@ -219,4 +219,6 @@ def test_sections_can_also_be_asked_for_by_their_first_sentence_and_documents_wi
         assert len(held_out) == number
         known = build_known_items(documents(*rows), held_out, sentences=True)
         assert len(known) == number * sections and len(known.documents) == 300 * sections, "all texts are searched"
+        asked = [next(iter(own)) for own in known.sample(50, 100).grades]
+        assert {known.sample(50, 100).owners[row] for row in asked} <= held_out, "and each has the document that it is from"
     assert not hold_out_documents(documents(*rows[:99]))

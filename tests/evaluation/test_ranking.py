@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -146,20 +147,24 @@ def test_intervals_hold_the_mean_and_a_probe_reports_the_change_of_a_model() -> 
     assert probe(Collapsed())["change_interval"][1] < 0
 
 
-def test_a_smaller_gain_can_be_shown_with_more_queries_but_not_with_more_queries_for_the_same_texts() -> None:
-    def detectable(queries: int, texts: int, known_item: str = "titles") -> float | None:
+def test_a_smaller_gain_can_be_shown_with_queries_of_more_documents_but_not_with_more_queries_of_the_same() -> None:
+    def detectable(queries: int, owners: int) -> float | None:
         names = {f"q{place}": f"query {place}" for place in range(queries)}
-        documents = {f"d{place}": f"text {place}" for place in range(texts)}
-        data = build_set(
-            "set", names, documents, [(f"q{place}", f"d{place % texts}", 1.0) for place in range(queries)], known_item=known_item
-        )
-        found = [Ranking(np.array([place % texts * (place % texts % 2), texts - 1]), np.array([1.0, 0.5])) for place in range(queries)]
+        documents = {f"d{place}": f"text {place}" for place in range(queries)}
+        data = build_set("set", names, documents, [(f"q{place}", f"d{place}", 1.0) for place in range(queries)])
+        if owners:
+            data = replace(data, owners=tuple(f"{place % owners}.md" for place in range(queries)))
+        # The queries of every second document are found.
+        found = [
+            Ranking(np.array([place if place % (owners or queries) % 2 else -1, queries]), np.array([1.0, 0.5])) for place in range(queries)
+        ]
+        assert RetrievalSet.from_json(data.to_json()).owners == data.owners
         return score_rankings(found, data).detectable
 
     few, many, same = detectable(40, 40), detectable(160, 160), detectable(160, 40)
     assert few is not None and many is not None and same is not None
     assert 0.05 < many < few < 0.2 and many == pytest.approx(few / 2, rel=0.2) and same == pytest.approx(few, rel=0.2)
-    assert detectable(160, 40, known_item="") == pytest.approx(many, rel=0.2) and detectable(4, 4) is None
+    assert detectable(160, 0) == pytest.approx(many, rel=0.2) and detectable(12, 3) is None
 
 
 def test_mined_pairs_score_as_in_sentence_transformers(tiny_model: Path) -> None:
