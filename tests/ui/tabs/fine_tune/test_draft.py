@@ -332,7 +332,7 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
         shown = view.plan.forecast
         assert isinstance(shown, dict) and page.drafts.get(view.draft).overrides["epochs"] == epochs
         assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
-        assert shown["reasons"][0].startswith(words) and ", in 5 folds " in shown["reasons"][0]
+        assert shown["reasons"][0].startswith(words) and "6 models: 5 on parts of the rows" in shown["reasons"][0]
     assert page.studio.fine_tune.list_runs() == []
 
 
