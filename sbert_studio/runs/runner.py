@@ -66,7 +66,7 @@ class Runner:
         if not self._training.acquire(blocking=False):
             raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has finished")
         try:
-            with ThreadPoolExecutor(1, "sbert-studio-rehearsal", _lower_priority) as pool:
+            with ThreadPoolExecutor(1, "sbert-studio-rehearsal", lower_priority) as pool:
                 return pool.submit(work).result()
         finally:
             self._training.release()
@@ -163,7 +163,7 @@ class Runner:
             thread.join(timeout)
 
     def _work(self) -> None:
-        _lower_priority()
+        lower_priority()
         try:
             while (run_id := self._next()) is not None:
                 self._execute(run_id)
@@ -214,7 +214,7 @@ def _train(run_id: str, store: RunStore, workspace: Workspace, catalog: Callable
         execute_run(run_id, store, workspace, catalog, should_stop)
 
 
-def _lower_priority() -> None:
+def lower_priority() -> None:
     """Lower the priority of this thread, so that searches stay fast. On Linux, threads it starts inherit the priority."""
     if sys.platform == "linux":
         with suppress(OSError):

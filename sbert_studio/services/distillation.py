@@ -85,7 +85,9 @@ class Distillation(JsonResult):
             teacher=f"{self.teacher_rate:,.0f}",
             times=f"{times:,.1f}" if times >= 1 else f"{times:.2g}",
         )
-        return join("; ", (agreement, speed))
+        if self.before is None or self.after.spearman > self.before.spearman:
+            return join("; ", (agreement, speed))
+        return join("; ", (agreement, _("training has not brought it closer to its teacher: use more texts"), speed))
 
 
 class DistillationService(Service):

@@ -207,7 +207,7 @@ class TrainingPlanner(Service):
             return spec.replace(max_folds=fewer), _(reason, folds=fewer, **shown)
         reason = (
             "The model is evaluated on one part of the rows, because cross-validation in {usual} folds would take about {time} on this "
-            "machine, more than {limit}; set evaluation to folds to use it."
+            "machine, more than {limit}. There will be no learning curve; set evaluation to folds to have one."
         )
         return spec.replace(evaluation="split"), _(reason, **shown)
 

@@ -230,7 +230,11 @@ def delete_file(page: Page, corpus: str, owner: object, language: str = "en") ->
 def describe_corpus(page: Page, corpus: SelectedCorpus, model: str | None = None) -> tuple[list[tuple[str, str]], list[str]]:
     """Return facts on how a file was read, and notes on its rows and on whether the model supports their language."""
     texts, account = corpus.corpus, corpus.corpus.account
-    numbers = [("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
+    if texts.places:
+        documents = len({place.number for place in texts.places})
+        numbers = [("Documents", f"{documents:,}"), ("Passages", f"{len(texts.texts):,}")]
+    else:
+        numbers = [("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
     numbers += [("Skipped", f"{account.skipped:,}")] if account.skipped else []
     return numbers, [*(note.describe() for note in texts.notes), *texts.repeat_notes(), *_language_notes(page, texts, model)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from tiny_studio import WORDS, WordSums, studio_at, write_static
 
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
-from sbert_studio.services.distillation import _AgreementTest, _split
+from sbert_studio.services.distillation import Agreement, Distillation, _AgreementTest, _split
 from tests.training.tiny import tiny_cross
 
 
@@ -61,6 +62,14 @@ def test_a_cross_encoder_teaches_its_scores_and_a_stopped_run_is_resumed(
     assert f"--resume {found.run}" in found.describe()
     run = studio.fine_tune.resume(found.run)
     assert run.status == "finished" and run.loss == "distill_kl" and run.spec["teacher"] == str(tmp_path / "cross")
+
+
+def test_a_student_that_came_no_closer_to_its_teacher_is_called_so() -> None:
+    good, bad = Agreement(0.609, [0.5, 0.7], 0.73), Agreement(0.6, [0.5, 0.7], 0.69)
+    found = Distillation("run-1", "finished", "teacher", "student", "run-1", 90, 10, good, bad, 1.0, 3.0, 60.0)
+    assert "training has not brought it closer to its teacher" in found.describe()
+    assert "not brought" not in replace(found, before=bad, after=good).describe()
+    assert "not brought" not in replace(found, before=None).describe()
 
 
 def test_agreement_is_perfect_with_oneself_and_chance_with_noise() -> None:

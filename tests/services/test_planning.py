@@ -114,6 +114,7 @@ def test_a_slow_machine_uses_fewer_folds_or_one_split_and_says_so_before_start(
     assert len(plan_folds(plan.spec, plan.examples, None)) == folds
     assert reason in plan.time_reason and (plan.time_reason in plan.reasons) == bool(reason)
     assert plan.time_reason in studio.planner.describe_trainings(plan)
+    assert ("no learning curve" in plan.time_reason) == (not folds), "said before Start, not only missed after it"
     parts, curve = studio.planner.describe_parts(plan), 2 if folds and len(plan.examples) * (1 - 1 / folds) >= 80 else 0
     assert parts.startswith(f"{folds + curve + 1} models: {folds} ") if folds else not parts
     assert parts in studio.planner.describe_trainings(plan), "the form and the estimate count the same models"

@@ -17,6 +17,7 @@ from sbert_studio.ui import corpora, data_dialog
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import Header
+from sbert_studio.ui.tabs.fine_tune import handlers as fine_tune
 from sbert_studio.ui.views import UNCHANGED
 
 ROWS = [
@@ -92,11 +93,16 @@ def test_documents_are_added_as_passages_and_several_files_as_one_archive(page: 
     assert shown is not None and shown.review is not None
     assert [use["ok"] for use in shown.review["uses"]] == [True, True, True]
     assert any("broken.pdf" in note for note in shown.review["notes"]) and "2 passages of 2 documents" in shown.review["notes"][0]
+    assert [list(fact) for fact in shown.review["facts"]] == [["Documents", "2"], ["Passages", "2"]], "they have no rows"
     used = data_dialog.use_data(page, shown.pending, Header())
     corpus = page.corpora.get(str(used.chosen.corpus)).corpus
     assert sorted(corpus.texts) == [f"Note {name}\nA cat sat on the mat of {name}." for name in "ab"] and len(corpus.places) == 2
     stored = page.corpora.open(None, page.corpora.choices(None)[0][1])
     assert page.corpora.get(stored).corpus.texts == corpus.texts
+    training = fine_tune.show_data(page, None, str(used.chosen.corpus), None, None, None, "")
+    assert training is not None and training.file.view.draft is None
+    start = training.file.view.plan.start
+    assert isinstance(start, dict) and start["variant"] == "secondary", "Make pairs is the button to press"
 
 
 def test_columns_are_combined_in_the_order_in_which_they_are_chosen(page: Page, tickets: Path) -> None:

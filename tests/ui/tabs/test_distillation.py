@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 from pathlib import Path
+from typing import Any
 
+import gradio as gr
 import pytest
 from tiny_studio import sentences, write_static
 
 from sbert_studio.errors import StudioError
+from sbert_studio.i18n import translate
 from sbert_studio.services.jobs import JobView
 from sbert_studio.services.static_embeddings import STATIC
 from sbert_studio.ui.page import Page
@@ -42,11 +48,34 @@ def test_a_student_is_trained_as_a_run_and_says_what_it_keeps(page: Page, corpus
     assert view.chosen == job.model and view.use["visible"] and not view.stop["visible"] and not view.fits_timer["active"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own")
+def test_distillation_leaves_the_processor_to_searches(page: Page, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, seen = os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), list[int]()
+    distill = page.studio.static_embeddings.distill
+
+    def record(*args: Any, **named: Any) -> Any:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return distill(*args, **named)
+
+    monkeypatch.setattr(page.studio.static_embeddings, "distill", record)
+    distillation.start_distillation(page, None, corpus, page.studio.settings.default_model, STATIC, "")
+    assert ended(page).status == "finished"
+    assert [priority > usual for priority in seen] == [True]
+
+
 def test_static_embeddings_are_compared_with_the_teacher(page: Page, corpus: str) -> None:
     distillation.start_distillation(page, None, corpus, page.studio.settings.default_model, STATIC, "")
     job = ended(page)
     assert job.status == "finished", job.message
     assert job.model.startswith("words-") and "times as fast" in job.message and job.title.endswith("-distilled")
+
+
+def test_the_form_speaks_the_language_of_the_visitor(page: Page) -> None:
+    from sbert_studio.ui.app import build_page
+
+    blocks = build_page(page.studio, page).blocks.values()
+    words = next(block.placeholder for block in blocks if isinstance(block, gr.Textbox) and block.elem_id == "distil-name")
+    assert words == "Defaults to the name of the teacher" and translate(words, "zh") != words
 
 
 def test_impossible_distillations_are_refused(page: Page, corpus: str) -> None:

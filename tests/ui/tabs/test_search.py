@@ -154,6 +154,9 @@ def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neig
     text = page.corpora.get(key).corpus.texts[0]
     assert other is not None and other.searched == SearchedText(key, text)
     assert handlers.clear_other_example(page, key, example) == ""
+    kept = page.corpora.keep(None, page.corpora.read(corpus_file))
+    assert handlers.clear_sample_example(page, kept, f" {example} ") == "", "before the first hits, which may take a minute"
+    assert handlers.clear_sample_example(page, kept, "my own words") is handlers.clear_sample_example(page, None, example) is UNCHANGED
     own = handlers.show_first_hits(page, SearchInputs(key, "my own words", 3))
     assert own is not None and own.searched == SearchedText(key, "my own words")
     assert handlers.clear_other_example(page, key, "typed while the first hits were computed") is UNCHANGED

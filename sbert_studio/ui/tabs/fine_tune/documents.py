@@ -418,8 +418,8 @@ def _describe_negatives(mined: MinedNegatives) -> str:
     if mined.suspected_false:
         parts.append(
             ngettext(
-                "{n} similar text may be relevant and is not used.",
-                "{n} similar texts may be relevant and are not used.",
+                "In {n} case, a similar text may be relevant to the query and is not used.",
+                "In {n} cases, a similar text may be relevant to the query and is not used.",
                 mined.suspected_false,
             )
         )

@@ -93,7 +93,8 @@ def show_data(
             view = draft_view(page, page.drafts.put(restored), restored, model)
             return OpenedData(FileView(view), str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))
     if made is None and page.studio.documents.is_source(selected.path):
-        return OpenedData(FileView(replace(empty_draft(), preview=NO_PAIRS)))
+        plan = PlanView(start=props(variant="secondary"))  # the button to press is that of the pairs
+        return OpenedData(FileView(replace(empty_draft(), preview=NO_PAIRS, plan=plan)))
     path, name = (selected.path, _name(selected)) if made is None else (made.path, made.name)
     return OpenedData(open_file(page, path, name, model, saved_model, progress, selected.data_key))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ....data.loading.table import table_from_columns
 from ....errors import StudioError
 from ....progress import StoppedError, bind_checkpoint
+from ....runs.runner import lower_priority
 from ....services.static_embeddings import STATIC
 from ...page import Page
 from .jobs import JobKind, JobPanelView, show_job
@@ -61,6 +62,7 @@ def start_distillation(page: Page, owner: object, corpus: str | None, teacher: s
     title = name.strip()[:MAX_NAME] or f"{page.model_title(teacher).rsplit('/', 1)[-1]}-distilled"
 
     def work(begin: BeginPhase) -> Distillation | FittedEmbeddings:
+        lower_priority()  # as for other runs, so that searches stay fast and a run that trains meanwhile has its share
         if student == STATIC:
             return _distill_static(page, teacher, table, title, visitor, begin)
         checkpoint = bind_checkpoint()

@@ -119,7 +119,7 @@ def _build_distillation(page: Page) -> None:
             )
             students = distillation.student_choices(page)
             student = gr.Dropdown(students, value=students[0][1], label="Student", elem_id="distil-student")
-            name = gr.Textbox(label="Model name", placeholder="(defaults to the name of the teacher)", max_lines=1, elem_id="distil-name")
+            name = gr.Textbox(label="Model name", placeholder="Defaults to the name of the teacher", max_lines=1, elem_id="distil-name")
         start = gr.Button("Distill", variant="primary", elem_id="distil-go")
         job = draw_job(distillation.JOB)
     panel = Panel(

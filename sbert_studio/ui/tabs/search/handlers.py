@@ -18,6 +18,7 @@ from ....i18n import ENGLISH, _, join, languages, verbatim
 from ....models.prompts import SearchSettings
 from ....services.search import SearchOptions
 from ...basket import VERDICTS, LabelledPair, toggle_pair
+from ...corpora import FILE
 from ...handlers import progress_callback
 from ...sessions.tasks import TASKS
 from ...state import SEARCH, RowSelection, SelectedCorpus, show_on_map
@@ -250,6 +251,12 @@ def show_first_hits(page: Page, inputs: SearchInputs, progress: gr.Progress | No
     hits = hits_table(corpus, result, "semantic", _("Nearest to: {shorten}", shorten=shorten(text, _MAX_TITLE)), text)
     made = page.provenance(inputs.model, selected, BUTTON)
     return HitsView(hits | {"made": made}, None, SearchedText(key, text), show_on_map=props(visible=True))
+
+
+def clear_sample_example(page: Page, corpus: str | None, query: str) -> str | Unchanged:
+    """Clear the example of a sample as soon as a file is selected: it is no query for the file, whose first hits may take a minute."""
+    _, selected = page.corpora.current(corpus)
+    return "" if selected.id.startswith(FILE) and _is_other_example(page, selected, query.strip()) else UNCHANGED
 
 
 def clear_other_example(page: Page, corpus: str | None, query: str) -> str | Unchanged:

@@ -82,6 +82,7 @@ def _build_search(page: Page) -> None:
     asked = search([button.click, query.submit, mode.input], handlers.search)
     asked.success(None, [query, mode], None, js=_SAVE_SEARCH)
     panel.on(page.data.change, handlers.clear_hits, quiet=True)
+    panel.on(page.data.change, handlers.clear_sample_example, output="query", quiet=True)
     first_hits = search(first_sight("search-hits").select, handlers.show_first_hits)
     panel.on(first_hits.success, handlers.clear_other_example, output="query", quiet=True)
     panel.on(page.location.change, handlers.open_linked_search, output=("query", "mode", "linked"), quiet=True)
