@@ -88,6 +88,7 @@ def recolour_a_list(app: App) -> None:
     assert by_team != by_urgency
     scene.colour_by("team")
     expect(scene.drawing).to_have_attribute("data-by", "team")
+    expect(dots).to_have_count(len(by_team))  # the list is drawn anew
     assert colours() == by_team
     scene.list.get_by_role("button", name="Close the list").click()
 

@@ -43,7 +43,9 @@ def test_the_page_translates_its_own_words_among_names_of_the_visitor(config: di
 
 def test_an_arrival_is_one_event_for_all_that_only_fills_in(config: dict[str, Any], tmp_path: Path, model_folder: Path) -> None:
     chooser = next(part["id"] for part in config["components"] if part["props"].get("elem_id") == "search-query")
-    (filled,) = [work for work in config["dependencies"] if chooser in work["outputs"] and work["targets"][0][1] == "change"]
+    changes = [work for work in config["dependencies"] if chooser in work["outputs"] and work["targets"][0][1] == "change"]
+    linked = next(part["id"] for part in config["components"] if part["props"].get("elem_id") == "search-mode")
+    (filled,) = [work for work in changes if linked in work["outputs"]]  # the others follow the selected data
     listening = [work for work in config["dependencies"] if work["targets"] == filled["targets"]]
     assert filled in listening and len(listening) <= 2, "what an address leads to starts where the address names it"
 
