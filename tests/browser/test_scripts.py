@@ -373,23 +373,34 @@ def test_a_bar_of_a_filter_keeps_exactly_the_texts_it_counts(chromium: Browser, 
     page.close()
 
 
-_GONE = """() => {
-  const root = document.body.appendChild(document.createElement("div")), host = { server: {} };
-  for (const name of ["map_words", "map_file", "map_rows", "map_near"]) host.server[name] = () => Promise.reject(new Error("gone"));
+_MAP = """window.mapOf = (more) => {
   const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
-  SB.views.map(root, host)({ key: "k", title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)),
-    layout_key: "2", hidden: "",
-    clusters: text(new Int16Array(3)), cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "", colours: ["Clusters"],
-    labels: [], edits: [], by: "Clusters", show: { nonce: "1", rows: [0, 1], title: "two" } });
+  return { title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)), hidden: "", clusters: text(new Int16Array(3)),
+    cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "", colours: ["Clusters"], labels: [], edits: [],
+    by: "Clusters", ...more };
 }"""
 
 
-def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_says_so(chromium: Browser) -> None:
+def map_page(chromium: Browser, setup: str) -> Page:
+    """Open a page with the scripts of the app, where ``setup`` draws a map of three texts with a server of its own."""
     page = chromium.new_page(viewport={"width": 1100, "height": 800})
     page.set_content("<!doctype html><html><body></body></html>")
     page.add_style_tag(content=theme.css())
     page.add_script_tag(content=theme.scripts())
-    page.evaluate(_GONE)
+    page.add_script_tag(content=_MAP)
+    page.evaluate(setup)
+    return page
+
+
+_GONE = """() => {
+  const root = document.body.appendChild(document.createElement("div")), host = { server: {} };
+  for (const name of ["map_words", "map_file", "map_rows", "map_near"]) host.server[name] = () => Promise.reject(new Error("gone"));
+  SB.views.map(root, host)(mapOf({ key: "k", layout_key: "2", show: { nonce: "1", rows: [0, 1], title: "two" } }));
+}"""
+
+
+def test_a_map_that_is_gone_is_not_said_to_lack_a_word_and_a_failed_download_says_so(chromium: Browser) -> None:
+    page = map_page(chromium, _GONE)
     status = page.locator(".sb-map-count")
     page.locator(".sb-map-list").get_by_text("Actions", exact=True).click()
     page.locator(".sb-map-list").get_by_role("button", name="Download CSV").click()
@@ -405,22 +416,15 @@ _SLOW = """() => {
   const root = document.body.appendChild(document.createElement("div")), host = { server: {} }, answers = window.answers = [];
   const names = ["map_rows", "map_texts", "map_near", "map_find"];
   for (const name of names) host.server[name] = (request) => new Promise((done) => answers.push({ name, request, done }));
-  const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
   const load = SB.views.map(root, host);
-  window.draw = (key, rows) => load({ key, title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)), layout_key: key,
-    hidden: "", clusters: text(new Int16Array(3)), cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "",
-    colours: ["Clusters"], labels: [], edits: [], by: "Clusters", opened: ["Clusters"],
-    show: rows ? { nonce: key, rows, title: key } : null });
+  const shown = (key, rows) => (rows ? { nonce: key, rows, title: key } : null);
+  window.draw = (key, rows) => load(mapOf({ key, layout_key: key, opened: ["Clusters"], show: shown(key, rows) }));
   window.answer = (name, of, value) => answers.filter((one) => one.name === name && of(one.request)).forEach((one) => one.done(value));
 }"""
 
 
 def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Browser) -> None:
-    page = chromium.new_page(viewport={"width": 1100, "height": 800})
-    page.set_content("<!doctype html><html><body></body></html>")
-    page.add_style_tag(content=theme.css())
-    page.add_script_tag(content=theme.scripts())
-    page.evaluate(_SLOW)
+    page = map_page(chromium, _SLOW)
     page.evaluate("draw('one', [0, 1])")
     page.evaluate("draw('two')")
     page.evaluate("answer('map_rows', () => true, [0, 1].map((row) => ({ row, line: row, text: 'of the first map', cells: [] })))")
