@@ -210,7 +210,7 @@ class TrainingLoop:
                 with uninterruptible():
                     self._evaluate()
             else:
-                self._parts.emit_event(Notice("stopped before the first evaluation: the model was not evaluated"))
+                self._parts.emit_event(Notice("stopped before the first evaluation: the model was not evaluated", passing=True))
 
     def save_end(self) -> None:
         """Write a checkpoint after the last step, from which a stopped run resumes with its last evaluations."""

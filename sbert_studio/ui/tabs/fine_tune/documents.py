@@ -140,7 +140,7 @@ class MadeData:
         if step != COMPARISON:
             return found
         comparison = found.get(COMPARISON) or {}
-        return comparison if self.run is not None and comparison.get("run") == self.run.id else {}
+        return comparison if self.run is not None and comparison.get("model") == _model_state(self.run) else {}
 
     @property
     def newest(self) -> StoredFile | None:
@@ -286,13 +286,18 @@ def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None
         known_items = _test_queries(documents, held_out, page.corpora.table(pairs.path).column("query"))
         found = page.studio.retrieval.evaluate([run.model, run.id], known_items, owner="", begin_phase=begin)
         text = _describe_comparison(found, len(held_out))
-        comparison = {"run": run.id, "text": text, "shown": _comparison_table(found, run)}
+        comparison = {"model": _model_state(run), "text": text, "shown": _comparison_table(found, run)}
         now = page.files.get(visitor, pairs.id)
         layout = store_messages({**restore_messages(now.layout), COMPARISON: comparison})
         page.files.touch(visitor, now.id, "", layout)
         return StepResult(text)
 
     _submit(page, visitor, selected, COMPARISON, work)
+
+
+def _model_state(run: Run) -> list[Any]:
+    """Return what changes when a run goes on, or its strength is changed: a comparison of the earlier model then no longer applies."""
+    return [run.id, run.step, run.after.get("strength")]
 
 
 def _test_queries(documents: Documents, held_out: Collection[str], trained: Iterable[str]) -> RetrievalSet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,19 @@ def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus:
         assert ("current" in [one["status"] for one in steps_of(polled).values()]) is (status != "running")
         state = polled.guide_state
         assert documents_panel.poll_guide(page, corpus, None, state) is None
+
+
+def test_a_comparison_no_longer_applies_once_its_run_went_on_or_has_another_strength(page: Page, corpus: str) -> None:
+    click(page, corpus, "start", "pairs")
+    end_job(page, corpus)
+    made = documents.find_made(page, "local", page.corpora.get(corpus))
+    assert made.pairs is not None
+    run = Run(id="run-1", owner="local", name="n", status="stopped", created="2026-01-01T00:00:00+00:00", model="m", step=5, model_path="f")
+    comparison = {"model": documents._model_state(run), "text": "better"}
+    pairs = replace(made.pairs, layout={**made.pairs.layout, documents.COMPARISON: comparison})
+    for change, applies in (({}, True), ({"status": "finished", "step": 68}, False), ({"after": {"strength": 0.5}}, False)):
+        now = documents.MadeData(pairs, run=run.model_copy(update=change))
+        assert (now.about(documents.COMPARISON).get("text") == "better") is applies
 
 
 def test_a_comparison_says_if_training_kept_the_base_model() -> None:
