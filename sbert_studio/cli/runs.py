@@ -150,8 +150,11 @@ def export(
     with open_studio() as studio:
         is_run = studio.catalog.resolve(model).kind == "run"
         name = format or ("all" if is_run else "sentence-transformers")
+        # Before the strength changes, which an export that is refused would leave behind.
         if name in registered_names("runs/export", "EXPORTS"):
             require_writable_file(out)
+        else:
+            studio.exports.require_ready(name, out)
         lines: list[str | list[Any]] = [] if strength is None else _scores(studio.fine_tune.set_strength(model, strength))
         found: ExportedFile | ExportedModel
         if name in registered_names("runs/export", "EXPORTS"):

@@ -53,6 +53,15 @@ class ExportService(Service):
             for form in forms
         ]
 
+    def require_ready(self, format_name: str, path: str | Path) -> None:
+        """Raise a StudioError if a package is missing, or ``path`` holds other files; takes no time."""
+        from ..models.export import FORMATS
+        from ..models.export.base import require_free, require_packages
+
+        target = Path(path).expanduser()
+        require_packages(FORMATS[format_name](), target)
+        require_free(target)
+
     def export(
         self, model: str, format_name: str, path: str | Path, *, data: str | Path | None = None, column: str | None = None
     ) -> ExportedModel:
@@ -68,12 +77,10 @@ class ExportService(Service):
             StudioError: a package is missing, the format cannot represent the model, or the export differs from it.
         """
         from ..models.export import FORMATS, export_encoder
-        from ..models.export.base import require_free, require_packages
         from ..models.sentence_encoder import SentenceEncoder
 
+        self.require_ready(format_name, path)
         form, target = FORMATS[format_name](), Path(path).expanduser()
-        require_packages(form, target)
-        require_free(target)
         source = self.catalog.resolve(model)
         if source.kind == "foreign" or self.catalog.is_cross_encoder(model) or self.catalog.is_poly_encoder(model):
             raise StudioError(_("{model} is not a sentence encoder and cannot be exported", model=model), "choose a sentence encoder")

@@ -317,6 +317,13 @@ def test_the_strength_of_a_model_is_set_and_exported_without_training(cli: Any, 
     with zipfile.ZipFile(tmp_path / "model.zip") as archive:
         scores = json.loads(archive.read(next(name for name in archive.namelist() if name.endswith("scores.json"))))
     assert scores["after"]["strength"] == 0.25
+    other = tmp_path / "letters" / "letter.txt"
+    other.parent.mkdir()
+    other.write_text("dear")
+    onto = ("export", run["run"], "--strength", 1, "--format", "sentence-transformers", "--out", other.parent, "--json")
+    assert "exists already" in refused(cli(*onto))
+    (listed,) = ok(cli("runs", "--json"))["runs"]
+    assert listed["scores"]["after"]["strength"] == 0.25, "what is refused changes nothing"
     assert "strength 0.75" in cli("strength", run["run"], 0.75).out
     for wrong in ("2", "-1", "nan"):
         assert refused(cli("strength", "--json", "--", run["run"], wrong))
