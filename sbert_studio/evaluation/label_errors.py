@@ -30,7 +30,7 @@ MIN_ROWS = 20
 _FOLDS = 5
 _PENALTIES = 10.0 ** np.arange(-2, 4)  # in mean squared singular values
 _COSINE = 30.0  # weight of the cosine among the standardized features: nearly unpenalized
-_NEIGHBORS = 0.1  # share of rows with a similar prediction
+_NEIGHBORS, _MOST_NEIGHBORS = 0.1, 1000  # share and number of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
 _NO_DOUBT = -1.0  # of a class that another fold does not contain
 _OUTLIER = 3.25  # doubt of a suspicious score, in typical differences
@@ -144,7 +144,7 @@ def judge(examples: Examples, predicted: np.ndarray) -> Doubts:
 
 def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
     order = np.argsort(predicted, kind="stable")
-    half = max(5, round(_NEIGHBORS * len(targets) / 2))
+    half = max(5, round(min(_NEIGHBORS * len(targets), _MOST_NEIGHBORS) / 2))
     residuals, bias = (targets - predicted)[order], np.empty(len(targets))
     for place, row in enumerate(order):  # a linear regression errs where the scores bend, and wrong labels pull it to the middle
         bias[row] = np.median(residuals[max(0, place - half) : place + half + 1])
