@@ -33,8 +33,9 @@ _COSINE = 30.0  # weight of the cosine among the standardized features: nearly u
 _NEIGHBORS, _MOST_NEIGHBORS = 0.1, 1000  # share and number of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
 _NO_DOUBT = -1.0  # of a class that another fold does not contain
-_OUTLIER = 3.25  # doubt of a suspicious score, in typical differences
+_OUTLIER = 2.75  # doubt of a suspicious score, in typical differences
 _TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
+_NORMAL_80 = 1.2816  # its deviation that four fifths do not exceed, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
         bias[row] = np.median(residuals[max(0, place - half) : place + half + 1])
     corrected = (predicted + bias).clip(0, 1)
     difference = np.abs(targets - corrected)
-    values = difference / max(_TYPICAL * float(np.median(difference)), _LEAST_SPREAD)
+    # Where a score cannot be predicted, the correction makes half of the differences zero: a fifth of the rows are never all wrong.
+    spread = max(_TYPICAL * float(np.median(difference)), float(np.quantile(difference, 0.8)) / _NORMAL_80, _LEAST_SPREAD)
+    values = difference / spread
     return Doubts(values, corrected, int((values > _OUTLIER).sum()))
 
 

@@ -124,3 +124,10 @@ def test_predictions_drawn_to_the_middle_are_corrected_before_scores_are_doubted
     assert right is not None
     doubts = judge(examples, (0.3 + 0.4 * right + random.normal(0, 0.03, 300))[:, None])
     assert set(doubts.order[:15]) == set(places) and np.abs(doubts.predicted - right).max() < 0.3
+
+
+def test_scores_that_cannot_be_predicted_are_not_all_doubted() -> None:
+    random = np.random.default_rng(5)
+    right = (random.random(1000) < 0.43).astype(np.float32)
+    examples = replace(scored_pairs(1000), targets=right)
+    assert judge(examples, random.uniform(0.38, 0.48, (1000, 1))).suspicious == 0
