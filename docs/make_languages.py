@@ -35,7 +35,7 @@ msgstr ""
 "Plural-Forms: nplurals=2; plural=(n != 1);\n"'''
 # Modules whose literals never reach the page, or are data themselves. Their messages do.
 SILENT = (
-    *("__main__.py", "cli/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "settings.py"),
+    *("__main__.py", "cli/", "server/", "runs/export/", "runs/tensorboard.py", "ui/endpoints.py", "ui/verbs.py", "settings.py"),
     *("ui/gradio_patches.py", "ui/panel.py", "ui/theme.py", "data/loading/codepages.py", "explore/bm25.py"),
     *("services/topic_report_files.py", "services/retrieval_files.py", "services/topic_names.py", "services/written_queries.py"),
     *("services/results/__init__.py", "ui/sessions/middleware.py", "ui/sessions/blocks.py", "i18n.py"),

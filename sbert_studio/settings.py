@@ -34,9 +34,9 @@ _PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def secret_variable(help: str) -> Any:
+def secret_variable(help: str, default: str | tuple[str, ...] = "") -> Any:
     """Return the field of a setting that is part of no ``repr``."""
-    return field(default="", repr=False, metadata={"help": help, "min": None, "max": None, "shown": "–"})
+    return field(default=default, repr=False, metadata={"help": help, "min": None, "max": None, "shown": "–"})
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,7 @@ class Settings:
     llm_model: str = variable("", "name of the language model at this endpoint; with `local`, its folder or Hugging Face id", shown="–")
     llm_key: str = secret_variable("key of this endpoint; never stored, logged or shown")
     llm_seconds: float = variable(60.0, "maximum time of a request to the language model, in seconds", min=1, max=3_600)
+    api_keys: tuple[str, ...] = secret_variable("API keys that `serve` accepts, separated by commas or spaces", ())
     share: bool = False
     space: bool = False
     space_id: str = ""

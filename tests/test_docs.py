@@ -52,7 +52,7 @@ def test_every_table_is_in_a_document_and_complete() -> None:
     assert "by the columns" in rows["`sts`"] and all("with `--task" in rows[f"`{name}`"] for name in ("clustering", "senteval", "topics"))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/serving.md"])
 def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(document: str) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     own = {item.name for item in TrainSpec.settings()} | {field.name for name in LOSSES for field in fields_of(LOSSES[name].Params)}
@@ -69,7 +69,7 @@ def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(doc
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for document in [*DOCUMENTS, "CONTRIBUTING.md", "CHANGELOG.md"]:
+    for document in [*DOCUMENTS, "docs/serving.md", "CONTRIBUTING.md", "CHANGELOG.md"]:
         path = ROOT / document
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{document}: {target}"

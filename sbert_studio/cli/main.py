@@ -19,7 +19,7 @@ from ..errors import StudioError, to_user_error
 from ..progress import StoppedError, stoppable
 from ..settings import configure_thread_waiting
 from ..shutdown import SHUTDOWN
-from . import evaluate, explore, pairs, runs, serve, train
+from . import evaluate, explore, page, pairs, runs, serve, train
 from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-MODULES = (serve, explore, pairs, train, runs, evaluate)
+MODULES = (page, explore, pairs, train, runs, evaluate, serve)
 for module in MODULES:
     for command in module.COMMANDS:
         app.command()(command)

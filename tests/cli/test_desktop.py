@@ -13,7 +13,7 @@ import pytest
 from tiny_studio import studio_at, write_model
 
 from sbert_studio.cli import main
-from sbert_studio.cli.serve import closing_question
+from sbert_studio.cli.page import closing_question
 
 _WINDOW = """
 import json, sys, threading, time
@@ -23,7 +23,7 @@ from qtpy.QtCore import QMetaObject, Qt
 from qtpy.QtWidgets import QApplication, QMessageBox
 from sbert_studio.settings import Settings
 from sbert_studio.services import Studio
-from sbert_studio.cli import serve
+from sbert_studio.cli import page as command
 from sbert_studio.ui.app import launch
 
 told, home, model = {}, Path(sys.argv[1]), sys.argv[2]
@@ -71,7 +71,7 @@ with Studio(Settings(home=home, device="cpu", default_model=model), allow_folder
         window.destroy()
 
     threading.Thread(target=drive, daemon=True).start()
-    serve.open_window(studio, url)
+    command.open_window(studio, url)
     told["closed"] = True
     blocks.close()
 print("TOLD" + json.dumps(told))

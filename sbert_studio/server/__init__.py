@@ -1,0 +1,1 @@
+"""OpenAI-compatible server of embeddings and re-ranking."""
