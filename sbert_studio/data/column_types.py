@@ -21,7 +21,7 @@ from ..i18n import _
 from .loading.table import Table
 from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column, profile_table
 from .schema.names import GROUP, LABEL
-from .schema.numbers import numbers_of
+from .schema.numbers import amounts_of, numbers_of
 
 Period = Literal["day", "week", "month", "year"]
 
@@ -233,7 +233,7 @@ def detect_type(name: str, cells: Sequence[str], profile: ColumnProfile | None =
     """Detect the type of a column from its name and at most 20,000 of its cells.
 
     Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers, also
-    codes of digits that a number would lose (00501).
+    codes of digits that a number would lose (00501). Amounts of one currency (``$1,200.50``) are numbers.
 
     Args:
         profile: statistics of the cells, if known.
@@ -242,6 +242,8 @@ def detect_type(name: str, cells: Sequence[str], profile: ColumnProfile | None =
     profile = profile or profile_column(name, sample)
     if profile.filled == 0:
         return "category"
+    if not profile.is_number and amounts_of(sample)[1]:
+        return "number"
     if profile.is_tags or (profile.is_nested and _are_lists(sample)):
         return "list"
     if parse_dates(name, sample) is not None:
@@ -287,7 +289,8 @@ def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> Co
     """Parse the cells of a column as a type, which need not be the detected one; cells that cannot be parsed have no value."""
     stripped = tuple(cell.strip() for cell in cells)
     if column_type == "number":
-        return ColumnValues(column_type, stripped, numbers=numbers_of(stripped))
+        amounts, currency = amounts_of(stripped)
+        return ColumnValues(column_type, stripped, numbers=amounts if currency else numbers_of(stripped))
     if column_type == "date":
         found = parse_dates(name, stripped)
         days = np.full(len(stripped), np.datetime64("NaT", "D")) if found is None else found.days

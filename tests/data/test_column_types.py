@@ -56,6 +56,27 @@ COLUMNS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["$1,200.50", "$35", "-$12.00", "$ 1,500"], [1200.5, 35, -12, 1500]),
+        (["12,50 €", "1.200 €", "", "1.200,75 €", "7 €"], [12.5, 1200, math.nan, 1200.75, 7]),
+        (["1.549 €", "1.629 €", "1.599 €"], [1.549, 1.629, 1.599]),
+        (["¥300", "¥ 12,000", "¥1,000,000"], [300, 12_000, 1_000_000]),
+        (["USD 0.125", "usd 10,000", "USD -5"], [0.125, 10_000, -5]),
+        (["300元", "1 200元", "45.5元"], [300, 1200, 45.5]),
+        (["1'250.00 CHF", "80.-CHF", "19.90 CHF"], None),
+    ],
+)
+def test_amounts_of_one_currency_are_numbers(cells: list[str], expected: list[float] | None) -> None:
+    cells, expected = cells * 20, expected and expected * 20
+    assert (detect_type("total", cells) == "number") == (expected is not None)
+    if expected is not None:
+        np.testing.assert_allclose(parse_column("total", cells, "number").numbers, expected)  # type: ignore[arg-type]
+    mixed = [cell.replace("$", "€" if row % 2 else "$").replace("¥", "£" if row % 2 else "¥") for row, cell in enumerate(cells)]
+    assert mixed == cells or detect_type("total", mixed) != "number"
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_type_is_detected_from_cells_and_name(name: str) -> None:
     kind, cells = COLUMNS[name]

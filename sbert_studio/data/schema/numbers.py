@@ -38,6 +38,11 @@ _TO_ASCII = str.maketrans(
 _MEASURE = re.compile(r"([^\d.,+-]{0,14}?)[\s:]*([+-]?\d+(?:[.,]\d+)?)\s*([^\d]{0,14})")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|[^\W\d]+(?:\s[^\W\d]+)?)\s*(\d+)(?:\s*[^\W\d]{1,10}\.?)?")
 _THOUSANDS = {sign: re.compile(rf"\d{{1,3}}({re.escape(sign)}\d{{3}})*") for sign in ",."}
+_AMOUNT = re.compile(r"([+-]?)([^\d.,+-]{0,5})([+-]?\d[\d.,'’ ]*)([^\d.,+-]{0,5})")
+_THOUSAND = re.compile(r"(?<=[1-9])[.,'’](?=\d{3}(?!\d))|(?<=\d\d)[.,'’](?=\d{3}(?!\d))")
+_PRICE_PER_UNIT = re.compile(r"[+-]?\d[.,]\d{3}")  # of fuel or electricity: 1.549 €
+_LONGEST_AMOUNT = 30  # characters
+_CURRENCIES = frozenset(word_lists("cells")["currency"].split())
 _UNITS: tuple[str, ...] = tuple(word_lists("cells")["unit"].split())
 _WHOLE_UNITS = frozenset(["l", "p", "pt", "bal", "бал"])  # too short to be the beginning of a longer unit
 _NEARLY_ALL = 0.95
@@ -95,6 +100,24 @@ def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     if found:
         known = {cell: found.get(cell.strip(), math.nan) for cell in known}
     return np.fromiter((known[cell] for cell in cells), dtype=np.float64, count=len(cells))
+
+
+def amounts_of(cells: Sequence[str]) -> tuple[np.ndarray, str]:
+    """Return the amount in each cell of a column or NaN, (n,) float64, and its currency: ``$1,200.50``, ``12,50 €``, ``USD 300``.
+
+    Without one currency in at least 95 % of the filled cells, all amounts are NaN and the currency is empty.
+    """
+    filled = dict.fromkeys(cell.strip() for cell in cells if cell.strip())
+    short = (cell for cell in filled if len(cell) <= _LONGEST_AMOUNT)
+    matches = {cell: match for cell in short if (match := _AMOUNT.fullmatch(cell.translate(_TO_ASCII).strip()))}
+    signs = {cell: (match[2] + match[4]).strip(" .") for cell, match in matches.items()}
+    known = {cell: sign for cell, sign in signs.items() if sign.casefold() in _CURRENCIES}
+    if len(known) < _NEARLY_ALL * len(filled) or len({sign.casefold() for sign in known.values()}) != 1:
+        return np.full(len(cells), math.nan), ""
+    digits = {cell: matches[cell][1] + matches[cell][3].replace(" ", "").strip("'’") for cell in known}
+    if not all(_PRICE_PER_UNIT.fullmatch(text) for text in digits.values()):
+        digits = {cell: _THOUSAND.sub("", text) for cell, text in digits.items()}
+    return np.array([parse_number(digits.get(cell.strip(), "")) for cell in cells]), next(iter(known.values()))
 
 
 def mixes_percentages(cells: Iterable[str]) -> bool:
