@@ -26,6 +26,7 @@ _SPACE_STORAGE = Path("/data")  # persistent storage of a Space
 UPLOAD_PREFIX = "sbert-studio-sent-"
 _UPLOAD_VARIABLE = "GRADIO_TEMP_DIR"
 _PREFIX = "SBERT_STUDIO_"
+_DEVICE_VARIABLE = f"{_PREFIX}DEVICE"
 _SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL")
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool}
 _MIN_POLL, _MAX_POLL = 0.05, 3_600
@@ -257,6 +258,21 @@ def limit_kernel_cache() -> None:
     Kernels are generated for each number of tokens; 1,024 of them take about 100 MB, and generating one takes about a millisecond.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+
+
+@contextmanager
+def override_device(device: str) -> Iterator[None]:
+    """Use this device within the block, also in the processes started there; an empty string leaves the configured one."""
+    before = os.environ.get(_DEVICE_VARIABLE)
+    if device:
+        os.environ[_DEVICE_VARIABLE] = device
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ[_DEVICE_VARIABLE] = before
+        elif device:
+            os.environ.pop(_DEVICE_VARIABLE, None)
 
 
 def reduce_gradio_analytics() -> None:

@@ -129,12 +129,12 @@ _SIAMESE = (
     ),
     Row(
         "minilm-static", "MiniLM, distilled into a table of words", SECTION,
-        ("distill all-MiniLM-L6-v2 --vocabulary DATA/stsb/train.csv --out OUT",), minutes=2,
+        ("distill all-MiniLM-L6-v2 --texts DATA/stsb/train.csv --out OUT",), minutes=2,
     ),
     Row(
         "minilm-static-tuned", "the same, tuned on STSb", SECTION,
         (
-            "distill all-MiniLM-L6-v2 --vocabulary DATA/stsb/train.csv --out WORK/static-to-tune",
+            "distill all-MiniLM-L6-v2 --texts DATA/stsb/train.csv --out WORK/static-to-tune",
             stsb_training("--model WORK/static-to-tune --loss cosine --set learn_words=yes"),
         ),
         minutes=3, network="minilm-static",

@@ -12,6 +12,7 @@ import typer
 from ..errors import StudioError
 from ..registry import registered_names
 from ..workspace import existing_path, require_writable_file
+from .completion import complete_models, complete_runs, one_of
 from .options import FormatOptions, ShardOptions, open_studio, with_options
 from .output import Answer, Json, print_message, progress, progress_by_phase
 
@@ -38,10 +39,13 @@ class RetrievalArguments:
         ),
     ] = None
     part: Annotated[
-        str, typer.Option("--qrels", metavar="SPLIT", help="Judgments of the folder: test, dev or train.", show_default="test, else dev")
+        str, typer.Option("--qrels", metavar="test|dev|train", help="Judgments of the folder.", show_default="test, else dev")
     ] = ""
     corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Further documents for the table of --retrieval, not judged.")] = None
-    reranker: Annotated[str, typer.Option(metavar="MODEL", help="With --retrieval: also re-rank each model's results with it.")] = ""
+    reranker: Annotated[
+        str,
+        typer.Option(metavar="MODEL", autocompletion=complete_runs, help="With --retrieval: also re-rank each model's results with it."),
+    ] = ""
     rerank_top: Annotated[int, typer.Option("--rerank-top", min=1, max=100, help="Number of results that are re-ranked.")] = 100
     judged_only: Annotated[
         bool, typer.Option("--judged-only", help="With --retrieval: rank only the judged documents of each query. Cross-encoders can, too.")
@@ -53,7 +57,10 @@ class RetrievalArguments:
         bool, typer.Option("--titles/--no-titles", help="With --retrieval: put the titles of a BEIR folder before the texts.")
     ] = True
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --retrieval: also write the result to FILE.xlsx, or its scores to FILE.csv.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="With --retrieval: also write the result to FILE.xlsx, or its scores to FILE.csv."
+        ),
     ] = None
 
     def reject(self) -> None:
@@ -84,7 +91,11 @@ def evaluate(
     *,
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL...", help="Bundled names, run ids, folders or hub ids. Files among them count as --data."),
+        typer.Argument(
+            metavar="MODEL...",
+            autocompletion=complete_models,
+            help="Bundled names, run ids, folders or hub ids. Files among them count as --data.",
+        ),
     ] = None,
     data: Annotated[
         list[str] | None,
@@ -94,9 +105,14 @@ def evaluate(
             "Hugging Face Hub (hf://datasets/OWNER/NAME); may be repeated.",
         ),
     ] = None,
-    task: Annotated[str, typer.Option(help=f"auto, {', '.join(_TASKS)}.")] = "auto",
+    task: Annotated[
+        str, typer.Option(metavar="TASK", autocompletion=one_of(("auto", *_TASKS)), help=f"auto, {', '.join(_TASKS)}.")
+    ] = "auto",
     suite: Annotated[
-        str | None, typer.Option(metavar="NAME", help=f"Evaluate on a suite, whose files are in --data: {', '.join(_SUITES)}.")
+        str | None,
+        typer.Option(
+            metavar="SUITE", autocompletion=one_of(_SUITES), help=f"Evaluate on a suite, whose files are in --data: {', '.join(_SUITES)}."
+        ),
     ] = None,
     reference: Annotated[
         Path | None,
@@ -223,8 +239,8 @@ def models(json: Json = False) -> Answer:
 
 
 def leaderboard(
-    data: Annotated[str, typer.Option("--set", metavar="NAME", help="Only entries of this dataset, as named in the list.")] = "",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the entries to FILE.csv or FILE.md.")] = None,
+    data: Annotated[str, typer.Option(metavar="NAME", help="Only entries of this dataset, as named in the list.")] = "",
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write the entries to FILE.csv or FILE.md.")] = None,
     remove: Annotated[int, typer.Option(metavar="ID", help="Remove the entry with this id first.")] = 0,
     json: Json = False,
 ) -> Answer:
@@ -245,6 +261,3 @@ def leaderboard(
         print_message(f"written to {out}")
     answer = {"entries": [entry_to_json(one) for one in found], "notices": notices, **written}
     return Answer(answer, leaderboard_rows(found) if found else ["nothing has been evaluated yet: sbert-studio evaluate MODEL --data FILE"])
-
-
-COMMANDS = (evaluate, models, leaderboard)

@@ -12,6 +12,7 @@ import typer
 from ..errors import StudioError
 from ..explore import DEFAULT_RESULTS, DEFAULT_SEED
 from ..workspace import require_writable_file
+from .completion import complete_runs
 from .options import (
     EngineOptions,
     LlmOptions,
@@ -29,7 +30,6 @@ from .output import Answer, Column, Json, Model, format_number, one_line, print_
 if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..explore.clusters import ClusterParams
-    from ..models.prompts import Role
     from ..services import Studio
     from ..services.results import TopicInfo
 
@@ -45,7 +45,9 @@ def similarity(
     a: Annotated[str | None, typer.Argument(metavar="A", help="A text.")] = None,
     b: Annotated[str | None, typer.Argument(metavar="B", help="Another text.")] = None,
     pairs: Annotated[Path | None, typer.Option(metavar="FILE", help="Compare the pairs of a file instead.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the scores of --pairs to FILE.csv or FILE.xlsx.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scores of --pairs to FILE.csv or FILE.xlsx.")
+    ] = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -85,14 +87,14 @@ def similarity(
 def encode(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; {_DOCUMENTS}; or a folder or glob of parquet.")],
-    out: Annotated[Path, typer.Option(metavar="X.npy", help="Output array, (rows of the file, dim) float32; or a folder for shards.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="X.npy", help="Output array, (rows of the file, dim) float32; or a folder for shards.")
+    ],
     texts: TextOptions,
     precision: Annotated[Literal["float32", "bfloat16", "int8", "auto"], typer.Option(help="Precision of the weights.")] = "float32",
-    prompt: Annotated[
-        str | None, typer.Option(metavar="ROLE", help="Use the model's prompt for this role: query, document or symmetric.")
-    ] = None,
+    role: Annotated[Literal["query", "document", "symmetric"] | None, typer.Option(help="Use the model's prompt for this role.")] = None,
     shards: ShardOptions,
-    id: Annotated[str | None, typer.Option("--id", help="Id column of shards.", show_default="id, if there is one")] = None,
+    id: Annotated[str | None, typer.Option("--id", metavar="NAME", help="Id column of shards.", show_default="id, if there is one")] = None,
     json: Json = False,
 ) -> Answer:
     """Encode a column of texts: one vector for each row below the header, NaN for rows without text; of documents, one for each passage.
@@ -105,11 +107,10 @@ def encode(
     """
     from ..shards.sources import is_multi_file
 
-    role = _parse_role(prompt)
     if shards.engine is not None or is_multi_file(file):
         from ..services.shards import EncodingOptions
 
-        options = EncodingOptions(texts.column, id, texts.model, precision, role)
+        options = EncodingOptions(texts.column, id, texts.model, precision, role or "plain")
         with open_studio() as studio, progress("encoding") as report:
             encoded = studio.shards.encode(file, out, shards.parse(), shards.sharding(), options, report)
         return encoded_shards_answer(encoded)
@@ -120,7 +121,7 @@ def encode(
         require_writable_file(out, file)
         model = choose_model(studio, texts.model, rows.texts)
         with progress("encoding", "rows") as report:
-            found = studio.similarity.encode_file(rows, out, model, precision, report, print_message, role=role)
+            found = studio.similarity.encode_file(rows, out, model, precision, report, print_message, role=role or "plain")
     from ..data.findings import count
 
     print_notes(
@@ -142,21 +143,12 @@ def encode(
     return Answer({**found.to_json(), "model": model, **listed}, words)
 
 
-def _parse_role(prompt: str | None) -> Role:
-    from ..models.prompts import ROLES
-
-    known = next((role for role in ROLES if role == (prompt or "plain")), None)
-    if known is None:
-        raise StudioError(f"there is no role {prompt!r}", "choose query, document or symmetric")
-    return known
-
-
 @dataclass(frozen=True)
 class PromptOptions:
     """Prompts of queries and texts, and the length of vectors; by default the model's."""
 
-    query_prompt: Annotated[str, typer.Option(help="Prompt for the query, or none.", show_default="the model's")] = ""
-    document_prompt: Annotated[str, typer.Option(help="Prompt for the texts, or none.", show_default="the model's")] = ""
+    query_prompt: Annotated[str, typer.Option(metavar="TEXT", help="Prompt for the query, or none.", show_default="the model's")] = ""
+    document_prompt: Annotated[str, typer.Option(metavar="TEXT", help="Prompt for the texts, or none.", show_default="the model's")] = ""
     truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0
 
 
@@ -170,7 +162,12 @@ def search(
     rerank: Annotated[bool, typer.Option("--rerank", help="Re-rank the best hits with a cross-encoder or poly-encoder.")] = False,
     reranker: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Re-ranking model: a run, folder or hub id.", show_default="SBERT_STUDIO_RERANKER"),
+        typer.Option(
+            metavar="MODEL",
+            help="Re-ranking model: a run, folder or hub id.",
+            autocompletion=complete_runs,
+            show_default="SBERT_STUDIO_RERANKER",
+        ),
     ] = None,
     prompts: PromptOptions,
     texts: TextOptions,
@@ -248,7 +245,7 @@ def duplicates(
     file: File,
     threshold: Annotated[float, typer.Option(min=0.8, max=1.0, help="Cosine from which two texts are near-duplicates.")] = 0.95,
     keep: Annotated[Literal["first", "longest"], typer.Option(help="Text of each group that is kept.")] = "first",
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the texts that are kept to this CSV.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the texts that are kept to this CSV.")] = None,
     unit: Unit = None,
     texts: TextOptions,
     json: Json = False,
@@ -277,8 +274,8 @@ def duplicates(
 def map(
     *,
     file: File,
-    out: Annotated[Path, typer.Option(metavar="map.html", help="Output page; it needs no network.")],
-    clusters: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="map.html", help="Output page; it needs no network.")],
+    topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
     layout: Annotated[Literal["studio", "umap-learn"], typer.Option(help="UMAP implementation; umap-learn is slower.")] = "studio",
     unit: Unit = None,
@@ -286,7 +283,7 @@ def map(
     json: Json = False,
 ) -> Answer:
     """Draw a map of a corpus with labelled topics."""
-    cluster_params = _cluster_params("--clusters", clusters, seed)
+    cluster_params = _cluster_params(topics, seed)
     from ..explore.projection import ProjectionParams
     from ..ui.map_value import write_map
 
@@ -306,7 +303,7 @@ def map(
 def topics(
     *,
     file: File,
-    out: Annotated[Path, typer.Option(metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="report.xlsx|.html", help="Output workbook, or page that needs no network.")],
     topics: Annotated[str, typer.Option(metavar="auto|N", help="Number of topics.")] = "auto",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = DEFAULT_SEED,
     llm: LlmOptions,
@@ -319,7 +316,7 @@ def topics(
 
     With --llm-url, --llm-model or --llm-hint, a language model names the topics; it receives keywords and typical texts.
     """
-    params = _cluster_params("--topics", topics, seed)
+    params = _cluster_params(topics, seed)
     from ..services.topic_names import name_topics, with_names
     from ..services.topic_report import make_topic_report
     from ..services.topic_report_files import require_report_suffix, write_topic_report
@@ -373,12 +370,9 @@ def _topic_lines(topics: Sequence[TopicInfo], outliers: int) -> list[list[str]]:
     return [*lines, *([[format_number(outliers), NO_CLUSTER]] if outliers else [])]
 
 
-def _cluster_params(option: str, clusters: str, seed: int) -> ClusterParams:
+def _cluster_params(topics: str, seed: int) -> ClusterParams:
     from ..explore.clusters import ClusterParams
 
-    if clusters != "auto" and (not clusters.isdecimal() or int(clusters) < 1):
-        raise StudioError(f"{option} is {clusters!r}", "write auto, or a whole number of at least 1")
-    return ClusterParams(count=0 if clusters == "auto" else int(clusters), seed=seed)
-
-
-COMMANDS = (similarity, encode, search, mine, duplicates, map, topics)
+    if topics != "auto" and (not topics.isdecimal() or int(topics) < 1):
+        raise StudioError(f"--topics is {topics!r}", "write auto, or a whole number of at least 1")
+    return ClusterParams(count=0 if topics == "auto" else int(topics), seed=seed)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import Abort, TyperException
 
 from .. import __version__
@@ -20,6 +22,7 @@ from ..progress import StoppedError, stoppable
 from ..settings import configure_thread_waiting
 from ..shutdown import SHUTDOWN
 from . import evaluate, explore, page, pairs, runs, serve, train
+from .options import with_device
 from .output import Answer, print_message, write
 
 if TYPE_CHECKING:
@@ -27,22 +30,72 @@ if TYPE_CHECKING:
 
 SUCCESS, INTERNAL_ERROR, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 
-_HELP = """Explore sentences and fine-tune the model that compares them.
+# The commands by panel of the help, where two of them share a line of 78 characters.
+PANELS: Mapping[str, Mapping[Callable[..., Any], str]] = {
+    "Explore texts": {
+        page.app: "Open the page",
+        explore.search: "Find texts by meaning",
+        explore.similarity: "Compare texts",
+        explore.duplicates: "Find near-duplicates",
+        explore.map: "Draw a map of topics",
+        explore.mine: "Find the closest pairs",
+        explore.topics: "Report topics",
+        explore.encode: "Write vectors to a file",
+    },
+    "Make training data": {
+        train.check: "Check and fix a file",
+        pairs.pairs: "Make pairs from documents",
+        pairs.labels: "Find wrong labels",
+        pairs.negatives: "Add hard negatives",
+    },
+    "Train and evaluate": {
+        train.train: "Fine-tune a model",
+        evaluate.evaluate: "Evaluate models",
+        train.distill: "Make a model smaller",
+        evaluate.leaderboard: "List scores",
+        train.fit: "Train static embeddings",
+        evaluate.models: "List models",
+    },
+    "Use and manage": {
+        runs.export: "Export a model",
+        serve.serve: "Serve OpenAI's API",
+        runs.strength: "Blend with base model",
+        runs.runs: "List training runs",
+        runs.stop: "Stop a run",
+        runs.rename: "Rename a run",
+        runs.delete: "Delete runs and models",
+    },
+}
 
-Exit codes: 0 success; 2 bad input or a question to answer (the message says how); 1 internal error, please report."""
+
+class _Commands(TyperGroup):
+    """The commands, whose help fits into 24 lines of 80 characters."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[str]] = {}
+        for name, command in self.commands.items():
+            panels.setdefault(getattr(command, "rich_help_panel", None) or "", []).append(f"{name:<13}{command.short_help}")
+        formatter.write_paragraph()
+        for title, entries in panels.items():
+            formatter.write(f"{title}:\n")
+            for left, right in zip_longest(entries[::2], entries[1::2], fillvalue=""):
+                formatter.write(f"  {left:<39}{right}".rstrip() + "\n")
+        options = ", ".join(option for parameter in self.get_params(ctx) for option in parameter.opts)
+        formatter.write(f"Options: {options}\nDetails: sbert-studio COMMAND --help\n")
+
 
 app = typer.Typer(
     name="sbert-studio",
-    help=_HELP,
+    cls=_Commands,
+    help="Explore sentences and fine-tune the model that compares them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-MODULES = (page, explore, pairs, train, runs, evaluate, serve)
-for module in MODULES:
-    for command in module.COMMANDS:
-        app.command()(command)
+for panel, commands in PANELS.items():
+    for command, summary in commands.items():
+        app.command(short_help=summary, rich_help_panel=panel)(with_device(command))
 
 
 def _print_version(requested: bool) -> None:
@@ -166,8 +219,7 @@ def _log_file() -> Path:
 
 
 def _command(arguments: Sequence[str]) -> str:
-    known = {command.__name__.strip("_").replace("_", "-") for module in MODULES for command in module.COMMANDS}
-    return next((f"{word} " for word in arguments if word in known), "")
+    return next((f"{word} " for word in arguments if word in _parser().commands), "")
 
 
 def _decapitalize(message: str) -> str:

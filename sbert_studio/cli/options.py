@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ..errors import StudioError
+from ..settings import override_device
 from ..shards import MANIFEST, SHARD_ROWS
 from ..workspace import existing_path
+from .completion import one_of
 from .output import Answer, Column, Model, Passages, format_number, one_line, print_message
 
 if TYPE_CHECKING:
@@ -27,6 +29,17 @@ if TYPE_CHECKING:
 
 
 _INFERRED = "inferred"
+_RUNS_MODELS = {"model", "models", "port"}  # parameters of the commands that run models
+_KINDS = ("scored_pairs", "labelled_pairs", "positive_pairs", "triplets", "labelled_texts", "sentences")
+Device = Annotated[
+    str,
+    typer.Option(
+        metavar="cpu|cuda|cuda:N|mps",
+        autocompletion=one_of(("cpu", "cuda", "mps")),
+        help="Device for models.",
+        show_default="SBERT_STUDIO_DEVICE, else the GPU if there is one",
+    ),
+]
 Dev = Annotated[Path | None, typer.Option(metavar="FILE", help="Validation file with the same columns.")]
 
 
@@ -58,6 +71,26 @@ def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def with_device(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option ``--device`` to a command that runs models."""
+    signature = inspect.signature(command, eval_str=True)
+    if not _RUNS_MODELS & set(signature.parameters):
+        return command
+
+    @functools.wraps(command)
+    def call(**named: Any) -> Any:
+        with override_device(named.pop("device")):
+            return command(**named)
+
+    option = inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="", annotation=Device)
+    parameters = [own.replace(kind=inspect.Parameter.KEYWORD_ONLY) for own in signature.parameters.values()]
+    place = next((place for place, own in enumerate(parameters) if own.name == "json"), len(parameters))
+    parameters.insert(place, option)
+    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    return call
+
+
 @dataclass(frozen=True)
 class FormatOptions:
     """Format of a training or evaluation file."""
@@ -66,7 +99,8 @@ class FormatOptions:
         str | None,
         typer.Option(
             metavar="KIND",
-            help="scored_pairs, labelled_pairs, positive_pairs, triplets, labelled_texts or sentences.",
+            autocompletion=one_of(_KINDS),
+            help=f"{', '.join(_KINDS)}.",
             show_default=_INFERRED,
         ),
     ] = None
@@ -166,7 +200,10 @@ class EngineOptions:
     """Processing of a large corpus, shard by shard."""
 
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Engine for shards: local (one at a time) or ray (on many machines).")
+        str | None,
+        typer.Option(
+            metavar="local|ray", autocompletion=one_of(("local", "ray")), help="Engine for shards: one at a time, or on many machines."
+        ),
     ] = None
     address: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Address of a Ray cluster, or auto.", show_default="one on this machine alone")

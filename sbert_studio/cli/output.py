@@ -16,6 +16,7 @@ import typer
 
 from ..evaluation.changes import format_score
 from ..progress import progress_share
+from .completion import complete_models
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,8 +27,14 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout; messages and progress go to stderr.")]
 DEFAULT_MODELS = "all-MiniLM-L6-v2; multilingual-e5-small for texts that are mostly not English"
-Model = Annotated[str | None, typer.Option("--model", help="A bundled name, a run id, a folder or a hub id.", show_default=DEFAULT_MODELS)]
-Column = Annotated[str | None, typer.Option("--column", help="Text column.", show_default="the one that looks most like text")]
+MODEL_HELP = "A bundled name, a run id, a folder or a hub id."
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODEL", help=MODEL_HELP, show_default=DEFAULT_MODELS, autocompletion=complete_models),
+]
+Column = Annotated[
+    str | None, typer.Option("--column", metavar="NAME", help="Text column.", show_default="the one that looks most like text")
+]
 
 Passages = Annotated[bool, typer.Option("--passages", help="Cut the texts into passages that the model reads whole, as it does documents.")]
 

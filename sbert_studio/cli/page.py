@@ -86,6 +86,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     with Studio(settings) as studio:
         _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         checkpoint()
+        print_message(f"the studio is at {url}")
         if desktop:
             open_window(studio, url)
         else:
@@ -207,6 +208,3 @@ class _ClosingQuestion:
                 self.close()
         finally:
             self._asking.release()
-
-
-COMMANDS = (app,)

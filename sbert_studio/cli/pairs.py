@@ -12,6 +12,7 @@ import typer
 from ..errors import StudioError
 from ..registry import parse_params
 from ..workspace import require_writable_file
+from .completion import complete_runs, one_of
 from .options import FormatOptions, LlmOptions, open_studio, with_options
 from .output import Answer, Json, Model, one_line, print_message, print_notes, progress, progress_by_phase
 from .train import parse_settings
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _JSONL = ".jsonl"
 _MARGINS = ("relative-margin", "absolute-margin", "max-score", "min-score")
 _LEAST_SHOWN = 10  # suspicious labels
-Out = Annotated[Path, typer.Option(metavar="FILE.jsonl", help="Output file, which train reads.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE.jsonl", help="Output file, which train reads.")]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,10 @@ def pairs(
     sources: Annotated[
         str,
         typer.Option(
-            "--from", metavar="A,B", help="structure: headings, questions, first sentences; crop: sentences and spans; llm: written."
+            "--from",
+            metavar="A,B",
+            autocompletion=one_of(("structure", "crop", "llm")),
+            help="structure: headings, questions, first sentences; crop: sentences and spans; llm: written.",
         ),
     ] = "structure,crop",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12,
@@ -127,7 +131,7 @@ def pairs(
 class NegativeArguments:
     """Options of the choice of hard negatives."""
 
-    per_row: Annotated[int, typer.Option("-k", "--per-row", min=1, max=50, help="Negatives per pair.")] = 1
+    k: Annotated[int, typer.Option("-k", "--k", min=1, max=50, help="Negatives per pair.")] = 1
     relative_margin: Annotated[
         float, typer.Option(help="Reject texts above the positive's score minus this share of it; negative: no such margin.")
     ] = 0.05
@@ -148,7 +152,7 @@ class NegativeArguments:
             if number is not None and math.isnan(number):
                 raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
         margin = self.relative_margin if self.relative_margin >= 0 else None
-        return NegativeOptions(self.per_row, margin, *margins[1:], self.skip, self.depth)
+        return NegativeOptions(self.k, margin, *margins[1:], self.skip, self.depth)
 
 
 @with_options
@@ -161,7 +165,10 @@ def negatives(
         typer.Option(metavar="DOCS", help="Documents to search; may be repeated.", show_default="the second texts of the pairs"),
     ] = None,
     limits: NegativeArguments,
-    reranker: Annotated[str | None, typer.Option(metavar="MODEL", help="Cross-encoder whose scores decide.", show_default="none")] = None,
+    reranker: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Cross-encoder whose scores decide.", autocompletion=complete_runs, show_default="none"),
+    ] = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -199,7 +206,7 @@ def labels(
     *,
     source: Annotated[str, typer.Argument(metavar="FILE|RUN", help="Labelled rows, or a run, whose training rows are checked.")],
     file_format: FormatOptions,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the list as CSV.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the list as CSV.")] = None,
     model: Model = None,
     json: Json = False,
 ) -> Answer:
@@ -225,6 +232,3 @@ def labels(
     lines: list[str | list[str]] = [found.describe() + more]
     lines += [[f"row {one.row}", f"{one.label} → {one.predicted}?", " | ".join(one_line(text, 60) for text in one.texts)] for one in shown]
     return Answer({**found.to_json(), **({"out": str(out)} if out else {})}, lines)
-
-
-COMMANDS = (pairs, negatives, labels)

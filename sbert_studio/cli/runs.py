@@ -13,8 +13,9 @@ from ..errors import StudioError
 from ..registry import registered_names
 from ..shutdown import SHUTDOWN
 from ..workspace import require_writable_file
+from .completion import complete_models, complete_own_models, complete_runs, one_of
 from .options import open_studio
-from .output import Answer, Column, Json, print_message
+from .output import MODEL_HELP, Answer, Column, Json, print_message
 
 if TYPE_CHECKING:
     from ..models.export import ExportedModel
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 _PARTS = " or ".join(name for name in registered_names("runs/export", "EXPORTS") if name != "all")
 _FORMATS = ", ".join(registered_names("models/export", "FORMATS"))
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+_NAMES = (*registered_names("models/export", "FORMATS"), *registered_names("runs/export", "EXPORTS"))
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.", autocompletion=complete_runs)]
 Strength = Annotated[
     float | None,
     typer.Option("--strength", metavar="0…1", help="Interpolation with the base model: 0 base, 1 fine-tuned.", show_default="unchanged"),
@@ -34,7 +36,7 @@ Strength = Annotated[
 
 def runs(
     clean: Annotated[int | None, typer.Option(metavar="DAYS", min=0, help="Delete finished runs older than this.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
     """List runs, newest first, with their progress and size on disk."""
@@ -74,8 +76,11 @@ def runs(
 
 
 def delete(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="Finished runs, or locally trained static models.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Delete without confirmation.")] = False,
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", autocompletion=complete_own_models, help="Finished runs, or locally trained static models."),
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")] = False,
     json: Json = False,
 ) -> Answer:
     """Delete runs or static models; what will be deleted is listed first."""
@@ -126,13 +131,14 @@ def stop(run: RunId, json: Json = False) -> Answer:
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL|RUN", help="A bundled name, a run id, a folder or a hub id.")],
-    out: Annotated[Path, typer.Option(metavar="PATH", help="Output folder, or a file that ends in .zip.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL|RUN", help=MODEL_HELP, autocompletion=complete_models)],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="PATH", help="Output folder, or a file that ends in .zip.")],
     format: Annotated[
         str,
         typer.Option(
             "--format",
-            metavar="NAME",
+            metavar="FORMAT",
+            autocompletion=one_of(_NAMES),
             help=f"{_FORMATS} (opened by its own runtime and compared with the original); or, of a run, a zip of its {_PARTS}, "
             "or all (everything needed to use and verify the model).",
             show_default="all of a run, else sentence-transformers",
@@ -143,7 +149,7 @@ def export(
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
-    """Export a model for another runtime, verified on your texts; or a finished run with its held-out rows and verify.py.
+    """Export a model for another runtime, verified on your texts; or a finished run with verify.py and its held-out rows, if it has any.
 
     An export whose vectors differ from those of the original by more than its format allows is refused, and nothing is written.
     """
@@ -233,6 +239,3 @@ def _require_confirmed(question: str) -> None:
     with SHUTDOWN.interrupting():
         if not typer.confirm(question[:1].upper() + question[1:], err=True):
             raise StudioError("nothing was deleted", "add --yes to delete without confirmation")
-
-
-COMMANDS = (runs, stop, rename, delete, export, strength)

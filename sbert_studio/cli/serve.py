@@ -11,6 +11,7 @@ import typer
 from ..errors import StudioError
 from ..progress import StoppedError
 from ..shutdown import SHUTDOWN
+from .completion import complete_models
 from .options import open_studio
 from .output import print_message
 from .page import exit_now, require_free
@@ -22,7 +23,12 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Encoder or re-ranker: a bundled name, a run id, a folder or a hub id.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="Encoder or re-ranker: a bundled name, a run id, a folder or a hub id.", autocompletion=complete_models
+        ),
+    ],
     reranker: Annotated[
         str, typer.Option(metavar="MODEL", help="Cross-encoder or poly-encoder for /v1/rerank.", show_default="MODEL")
     ] = "",
@@ -33,8 +39,8 @@ def serve(
     input_type: Annotated[
         str,
         typer.Option(
-            metavar="TYPE",
-            help="Prompt for requests that do not choose one: query, document or similarity.",
+            metavar="query|document|similarity",
+            help="Prompt for requests that do not choose one.",
             show_default="such requests are refused if the model has several prompts",
         ),
     ] = "",
@@ -103,6 +109,3 @@ def _read_keys(file: Path | None) -> tuple[str, ...]:
     if not keys:
         raise StudioError(f"{file} contains no API key", "write one key per line")
     return keys
-
-
-COMMANDS = (serve,)

@@ -16,6 +16,7 @@ from ..errors import StudioError, describe_rows
 from ..registry import registered_names
 from ..shutdown import SHUTDOWN
 from ..workspace import require_writable_file
+from .completion import complete_models, complete_runs, one_of
 from .options import Dev, FormatOptions, choose_model, open_studio, report_model, with_options
 from .output import (
     DEFAULT_MODELS,
@@ -52,11 +53,18 @@ def check(
         str | None, typer.Option(metavar="NAME", help="Convert the rows to another kind of examples; check lists the conversions.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the fixed or converted rows for training: .csv (UTF-8) or .parquet.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the fixed or converted rows for training: .csv (UTF-8) or .parquet."),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", help="Model to be fine-tuned; none: check only names and values.", show_default=DEFAULT_MODELS),
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            autocompletion=complete_models,
+            help="Model to be fine-tuned; none: check only names and values.",
+            show_default=DEFAULT_MODELS,
+        ),
     ] = None,
     json: Json = False,
 ) -> Answer:
@@ -128,7 +136,9 @@ def _plural(count: int, noun: str) -> str:
 
 
 _ADVISED = "chosen by the advisor"
-_LOSSES, _CROSS_ENCODER_LOSSES = (", ".join(registered_names("losses", name)) for name in ("LOSSES", "CROSS_ENCODER_LOSSES"))
+_LOSSES, _CROSS_ENCODER_LOSSES = (registered_names("losses", name) for name in ("LOSSES", "CROSS_ENCODER_LOSSES"))
+_ALL_LOSSES = ("auto", *_LOSSES, *_CROSS_ENCODER_LOSSES)
+_STATIC = ("word2vec", "cbow", "glove", "tfidf", "glove-6B-50d")
 
 
 @with_options
@@ -136,7 +146,14 @@ def train(
     *,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Pairs, triplets, texts with a category, or sentences.")] = None,
     model: Model = None,
-    loss: Annotated[str, typer.Option(help=f"auto, {_LOSSES}; for cross-encoders {_CROSS_ENCODER_LOSSES}.")] = "auto",
+    loss: Annotated[
+        str,
+        typer.Option(
+            metavar="LOSS",
+            autocompletion=one_of(_ALL_LOSSES),
+            help=f"auto, {', '.join(_LOSSES)}; for cross-encoders {', '.join(_CROSS_ENCODER_LOSSES)}.",
+        ),
+    ] = "auto",
     method: Annotated[
         Literal["full", "lora"] | None, typer.Option(help="Fine-tune all weights or a LoRA adapter.", show_default=_ADVISED)
     ] = None,
@@ -146,12 +163,15 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Random seed of the split, the row order and dropout.", show_default="12")] = None,
     prompt: Annotated[
         str | None,
-        typer.Option(help="Prompt for every text, saved with the model; or none.", show_default="the model's, by the column's role"),
+        typer.Option(
+            metavar="TEXT", help="Prompt for every text, saved with the model; or none.", show_default="the model's, by the column's role"
+        ),
     ] = None,
     teacher: Annotated[
         str | None,
         typer.Option(
             metavar="MODEL",
+            autocompletion=complete_models,
             help="Imitate this encoder or cross-encoder, with the loss margin_mse, distill_kl, embedding_mse or gist.",
             show_default="the teacher column of the file",
         ),
@@ -170,10 +190,12 @@ def train(
     folds: Annotated[int | None, typer.Option(help="Cross-validation with this many folds.", show_default="one split")] = None,
     seeds: Annotated[int | None, typer.Option(help="Train with this many seeds and report mean and spread.", show_default="1")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print the settings and an estimate without training.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a copy of the model to this folder.")] = None,
-    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Continue a run that ended early.")] = None,
-    name: Annotated[str | None, typer.Option(help="Display name of the run.", show_default="the file's name")] = None,
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="key=value", help="Any other training or loss setting.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Write a copy of the model to this folder.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Continue a run that ended early.", autocompletion=complete_runs)
+    ] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Display name of the run.", show_default="the file's name")] = None,
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any other training or loss setting.")] = None,
     json: Json = False,
 ) -> Answer | None:
     """Fine-tune a model on a file. Ctrl-C stops after the current step and keeps the progress; continue with --resume."""
@@ -339,15 +361,20 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-Columns = Annotated[list[str] | None, typer.Option(help="Text column; may be repeated. Default: all text columns.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the model.", show_default="among the models")]
+Columns = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Text column; may be repeated.", show_default="all text columns")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Folder of the model.", show_default="among the models")]
 
 
 def fit(
     *,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Texts: csv, tsv, jsonl, xlsx, parquet or txt.")],
     kind: Annotated[
-        str, typer.Option(help="word2vec (skipgram), cbow, glove, tfidf; or pretrained vectors: glove-6B-50d, a file.")
+        str,
+        typer.Option(
+            metavar="KIND",
+            autocompletion=one_of(_STATIC),
+            help="word2vec (skipgram), cbow, glove, tfidf; or pretrained vectors: glove-6B-50d, a file.",
+        ),
     ] = "glove",
     column: Columns = None,
     out: Out = None,
@@ -377,21 +404,29 @@ def fit(
 
 def distill(
     *,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The teacher: a bundled name, a run id, a folder or a hub id.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="The teacher: a bundled name, a run id, a folder or a hub id.", autocompletion=complete_models
+        ),
+    ],
     out: Out = None,
     dim: Annotated[int, typer.Option(min=1, max=4096, help="Vector length of static embeddings.")] = 256,
     texts: Annotated[
         Path | None,
-        typer.Option(
-            "--texts", "--vocabulary", metavar="FILE", help="Texts to imitate the teacher on; their words also get a static vector."
-        ),
+        typer.Option(metavar="FILE", help="Texts to imitate the teacher on; their words also get a static vector."),
     ] = None,
     student: Annotated[
-        str, typer.Option(metavar="MODEL", help="Model to train on the texts; static: static embeddings, without training.")
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Model to train on the texts; static: static embeddings, without training.",
+            autocompletion=complete_models,
+        ),
     ] = "static",
     column: Columns = None,
-    name: Annotated[str, typer.Option(help="Display name of the model.", show_default="the file's name")] = "",
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="key=value", help="Any training setting, such as layers=3.")] = None,
+    name: Annotated[str, typer.Option(metavar="NAME", help="Display name of the model.", show_default="the file's name")] = "",
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any training setting, such as layers=3.")] = None,
     json: Json = False,
 ) -> Answer:
     """Distill an encoder or a cross-encoder into a smaller model on your texts, or an encoder into static embeddings."""
@@ -420,6 +455,3 @@ def distill(
 def _static_answer(result: FittedEmbeddings, source: str) -> Answer:
     line = f"{result.words:,} words as {result.dim}-d vectors {source} in {result.seconds:.1f} s, written to {result.model}"
     return Answer(result.to_json(), [line, *result.notes])
-
-
-COMMANDS = (check, train, fit, distill)

@@ -280,7 +280,7 @@ def distill(encoder: Encoder, texts: Sequence[str] = (), *, dim: int = DIM, prog
     if not known_words and not texts:
         raise StudioError(
             _("{name} does not provide its vocabulary", name=encoder.name),
-            "use a file of texts whose words should get a vector (--vocabulary)",
+            "use a file of texts whose words should get a vector (--texts)",
         )
     words, counts = _vocabulary(texts, known_words)
     vectors = project_to_principal_components(require_finite_vectors(encoder.encode(words, progress=progress)), dim)

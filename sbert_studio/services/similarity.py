@@ -335,4 +335,4 @@ def _worst(gaps: Sequence[RankGap]) -> tuple[RankGap, ...]:
 def _unused_prompt_notes(encoder: Encoder, role: Role) -> tuple[str, ...]:
     if role != "plain" or encoder.default_prompt or not any(encoder.prompts.values()):
         return ()
-    return (_("{name} has prompts, but none was used: add --prompt query or --prompt document to encode for search", name=encoder.name),)
+    return (_("{name} has prompts, but none was used: add --role query or --role document to encode for search", name=encoder.name),)

@@ -342,7 +342,7 @@ def prompt_mismatch_notes(model: dict[str, Any], encoder: Encoder, wanted: Role)
     before, after = (f"“{prompt}”" if prompt else "no prompt" for prompt in (used, required))
     return (
         _(
-            "The vectors were encoded with {before}, but the model expects {after} here: encode with --prompt {wanted}.",
+            "The vectors were encoded with {before}, but the model expects {after} here: encode with --role {wanted}.",
             before=before,
             after=after,
             wanted=wanted,

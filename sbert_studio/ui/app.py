@@ -151,6 +151,7 @@ def launch(
         ssr_mode=False,
         i18n=gr.I18n(en=_TRANSLATIONS),
         mcp_server=mcp,
+        quiet=True,  # its messages advise on arguments of launch()
         show_error=False,
         prevent_thread_lock=True,
         _frontend=False,  # otherwise it exits with an error unless the page responds within 3 seconds, which a busy machine may not

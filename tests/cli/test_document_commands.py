@@ -64,8 +64,8 @@ def test_search_returns_the_best_passage_of_each_document_and_its_place(
 
 
 def test_a_map_shows_documents_or_passages(capsys: pytest.CaptureFixture[str], archive: Path, tmp_path: Path) -> None:
-    whole, _ = call(capsys, "map", archive, "--out", tmp_path / "a.html", "--clusters", 2)
-    parts, _ = call(capsys, "map", archive, "--out", tmp_path / "b.html", "--clusters", 2, "--unit", "passage")
+    whole, _ = call(capsys, "map", archive, "--out", tmp_path / "a.html", "--topics", 2)
+    parts, _ = call(capsys, "map", archive, "--out", tmp_path / "b.html", "--topics", 2, "--unit", "passage")
     assert whole["points"] == 7 and parts["points"] > 14
     assert "About cat" in (tmp_path / "a.html").read_text(encoding="utf-8")
     assert run(["map", str(write_table(tmp_path)), "--out", "x.html", "--unit", "document"]) == 2

@@ -181,11 +181,11 @@ def test_the_command_lists_writes_and_removes(
     assert found["path"] == str(tmp_path / "all.csv") and len((tmp_path / "all.csv").read_text().splitlines()) == 4
     best = [one["score"] for one in found["entries"] if one["set"] == "b.csv"]
     assert best == sorted(best, reverse=True)
-    assert run(["leaderboard", "--set", "B.csv", "--out", str(tmp_path / "b.md")]) == 0
+    assert run(["leaderboard", "--data", "B.csv", "--out", str(tmp_path / "b.md")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2 and "static" in (tmp_path / "b.md").read_text()
     assert run(["leaderboard", "--remove", str(found["entries"][0]["id"]), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
-    for wrong, words in ((["--set", "a.csv"], "no evaluation on"), (["--remove", "999"], "does not exist"), (["--out", "x.pdf"], ".pdf")):
+    for wrong, words in ((["--data", "a.csv"], "no evaluation on"), (["--remove", "999"], "does not exist"), (["--out", "x.pdf"], ".pdf")):
         assert run(["leaderboard", *wrong]) == 2
         assert words in capsys.readouterr().err
     assert run(["evaluate", tiny, "--data", "hf://datasets/a/b"]) == 2

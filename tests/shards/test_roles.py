@@ -43,7 +43,7 @@ def test_shards_of_documents_are_searched_by_queries_as_a_file_is(home: Path, e5
         assert [hit.score for hit in found.hits] == pytest.approx([hit.score for hit in expected.hits], abs=1e-6)
         assert studio.shards.search(out, "cat dog", 5, str(e5)).hits == found.hits
         (note,) = studio.shards.mine(out, ExecutionOptions(), 3).notes
-    assert "encoded with “fast slow moon ”, but the model expects “red blue ” here: encode with --prompt symmetric" in note
+    assert "encoded with “fast slow moon ”, but the model expects “red blue ” here: encode with --role symmetric" in note
 
 
 def test_shards_of_no_role_say_so_where_the_model_wants_another_prompt(home: Path, e5: Path, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_shards_of_no_role_say_so_where_the_model_wants_another_prompt(home: Pat
     encoded(home, write_texts(tmp_path / "texts", 1, 40), out)
     with studio_at(home, e5) as studio:
         (note,) = studio.shards.search(out, "cat dog", 5).notes
-        assert "encoded with no prompt, but the model expects “fast slow moon ” here: encode with --prompt document" in note
+        assert "encoded with no prompt, but the model expects “fast slow moon ” here: encode with --role document" in note
     with pytest.raises(StudioError, match="belongs to a different job"):
         encoded(home, tmp_path / "texts", out, role="document")
 
