@@ -133,8 +133,12 @@ class NegativeArguments:
 
     k: Annotated[int, typer.Option("-k", "--k", min=1, max=50, help="Negatives per pair.")] = 1
     relative_margin: Annotated[
-        float, typer.Option(help="Reject texts above the positive's score minus this share of it; negative: no such margin.")
-    ] = 0.05
+        float | None,
+        typer.Option(
+            help="Reject texts above the positive's score minus this share of it; negative: no such margin.",
+            show_default="5 % of what it exceeds unrelated texts by",
+        ),
+    ] = None
     absolute_margin: Annotated[
         float | None, typer.Option(help="Reject texts above the positive's score minus this.", show_default="none")
     ] = None
@@ -151,6 +155,8 @@ class NegativeArguments:
         for name, number in zip(_MARGINS, margins, strict=True):
             if number is not None and math.isnan(number):
                 raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
+        if self.relative_margin is None:
+            return NegativeOptions(self.per_row, NegativeOptions.relative_margin, *margins[1:], self.skip, self.depth, baseline=None)
         margin = self.relative_margin if self.relative_margin >= 0 else None
         return NegativeOptions(self.k, margin, *margins[1:], self.skip, self.depth)
 
@@ -183,7 +189,7 @@ def negatives(
     print_notes(found.account, "used", found.notes)
     summary = f"{found.negatives:,} negatives for {len(found.rows):,} pairs from {found.corpus:,} texts: {out}"
     rest = f"not used: {found.suspected_false:,} texts that may be relevant; left out: {found.without:,} pairs without a negative"
-    lines: list[str] = [summary, rest]
+    lines: list[str] = [summary, rest, *found.describe_margin()]
     for row in found.examples:
         lines.append(f"{one_line(row.query, 90)}")
         for name, text, score in (("positive", row.positive, row.positive_score), ("negative", row.negatives[0], row.negative_scores[0])):

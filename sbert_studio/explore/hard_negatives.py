@@ -7,7 +7,7 @@ Equal to ``mine_hard_negatives`` of sentence-transformers with ``sampling_strate
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ Rescore = Callable[[int, np.ndarray], np.ndarray]
 """Maps the number of a query and rows of the corpus, (n,), to the scores of a re-ranker, (n,)."""
 _QUERIES_AT_ONCE = 256
 _DEPTH = 10  # candidates per negative where some may be rejected
+_UNRELATED, _SEED = 1_000, 12  # random pairs, whose mean score is the baseline
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class NegativeOptions:
     Attributes:
         per_row: negatives per query.
         relative_margin: reject candidates above the positive's score minus this share of it; ``None`` for no such margin.
+        baseline: score from which this share is counted: 0 as in sentence-transformers, or ``None`` to measure that of unrelated texts. In
+            some models it is 0.8: nearly all candidates are then within a small share of the whole score.
         absolute_margin: reject candidates above the positive's score minus this; ``None`` for no such margin.
         max_score, min_score: reject candidates above or below this score; ``None`` for no limit.
         skip: number of best candidates to skip among those that are not rejected.
@@ -43,6 +46,7 @@ class NegativeOptions:
     min_score: float | None = None
     skip: int = 0
     depth: int = 0
+    baseline: float | None = 0.0
 
     def __post_init__(self) -> None:
         if self.per_row < 1 or self.skip < 0:
@@ -101,7 +105,7 @@ def mine_hard_negatives(
         by: similarity function, one of :data:`~sbert_studio.models.similarity.SIMILARITIES`.
         rescore: scores of a re-ranker, used instead of similarities if there are margins or limits.
     """
-    options = options or NegativeOptions()
+    options = measure_baseline(queries, corpus, positives, options or NegativeOptions(), excluded=excluded, by=by, rescore=rescore)
     most = max(map(len, positives), default=0)
     others = max((len(rows) for rows in excluded), default=0)
     search = ExactSearch(corpus) if by == "cosine" else ExactSimilaritySearch(corpus, by)
@@ -125,6 +129,33 @@ def mine_hard_negatives(
     return found
 
 
+def measure_baseline(
+    queries: np.ndarray,
+    corpus: np.ndarray,
+    positives: Sequence[Sequence[int]],
+    options: NegativeOptions,
+    *,
+    excluded: Sequence[Collection[int]] = (),
+    by: str = "cosine",
+    rescore: Rescore | None = None,
+) -> NegativeOptions:
+    """Return the options with the mean score of random queries and texts as the baseline, unless it is set or there is no relative margin.
+
+    The arguments are those of :func:`mine_hard_negatives`.
+    """
+    if options.baseline is not None or options.relative_margin is None:
+        return options
+    random = np.random.default_rng(_SEED)
+    scores = list[float]()
+    for query in random.integers(len(queries), size=min(_UNRELATED, _DEPTH * len(queries))).tolist() if len(corpus) else ():
+        row = int(random.integers(len(corpus)))
+        if row not in positives[query] and not (excluded and row in excluded[query]):
+            rows = np.array([row])
+            found = similarity(queries[query][None], corpus[rows], by)[0] if rescore is None else rescore(query, rows)
+            scores.append(float(found[0]))
+    return replace(options, baseline=float(np.mean(scores)) if scores else 0.0)
+
+
 def _select(rows: np.ndarray, scores: np.ndarray, own: np.ndarray, options: NegativeOptions, depth: int) -> QueryNegatives:
     order = np.argsort(-scores, kind="stable")
     rows, scores = rows[order], scores[order]
@@ -132,7 +163,7 @@ def _select(rows: np.ndarray, scores: np.ndarray, own: np.ndarray, options: Nega
     if options.absolute_margin is not None:
         is_close |= scores + options.absolute_margin > lowest
     if options.relative_margin is not None:
-        is_close |= scores > lowest - abs(lowest) * options.relative_margin
+        is_close |= scores > lowest - abs(lowest - (options.baseline or 0.0)) * options.relative_margin
     fits = ~is_close
     if options.max_score is not None:
         fits &= scores <= options.max_score

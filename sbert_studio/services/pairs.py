@@ -21,7 +21,7 @@ from ..data.schema.roles import Roles
 from ..data.split import normalize_text
 from ..errors import StudioError
 from ..evaluation.encoding import require_finite
-from ..explore.hard_negatives import NegativeOptions, QueryNegatives, Rescore, mine_hard_negatives
+from ..explore.hard_negatives import NegativeOptions, QueryNegatives, Rescore, measure_baseline, mine_hard_negatives
 from ..i18n import _
 from ..progress import Progress
 from ..workspace import digest_texts
@@ -62,6 +62,11 @@ class CutDocuments:
         """The passages as they are encoded."""
         return [passage.encoded_text for passage in self.passages]
 
+    def places(self, held_out: Collection[str] = ()) -> list[int]:
+        """Return the indices of the passages of all documents except those with the given ids."""
+        documents = self.documents.documents
+        return [place for place, passage in enumerate(self.passages) if documents[passage.document].id not in held_out]
+
 
 class PairService(Service):
     """Makes training data: pairs from documents, and hard negatives for pairs."""
@@ -78,10 +83,13 @@ class PairService(Service):
         report = begin_phase("cutting into passages", "documents")
         return CutDocuments(documents, tuple(make_passages(documents.documents, _token_budget(encoder), 0.0, report)), model)
 
-    def estimate(self, source: CutDocuments, language_model: LanguageModel, options: WritingOptions | None = None) -> WritingEstimate:
-        """Let a language model write a few queries, and estimate the time and cost of all."""
+    def estimate(
+        self, source: CutDocuments, language_model: LanguageModel, options: WritingOptions | None = None, held_out: Collection[str] = ()
+    ) -> WritingEstimate:
+        """Let a language model write a few queries, and estimate the time and cost of all; for no held-out documents."""
         count = _token_budget(self._languages.load(source.model, "document")).count
-        return estimate_writing(source.texts, language_model, options or WritingOptions(), count)
+        texts = [source.texts[place] for place in source.places(held_out)]
+        return estimate_writing(texts, language_model, options or WritingOptions(), count)
 
     def make(
         self,
@@ -99,7 +107,8 @@ class PairService(Service):
         Args:
             sources: names of :data:`~sbert_studio.data.document_pairs.SOURCES`.
             language_model: writes the queries of the source ``llm``.
-            held_out: ids of documents whose pairs are not used (:func:`~sbert_studio.data.known_items.hold_out_documents`).
+            held_out: ids of documents (:func:`~sbert_studio.data.known_items.hold_out_documents`) for which no queries are written, and
+                whose other pairs are not used.
             begin_phase: called as each phase begins.
 
         Raises:
@@ -111,7 +120,7 @@ class PairService(Service):
         if "written" in origins:
             if language_model is None:
                 raise StudioError("the source llm needs a language model", "specify the address and the name of one")
-            queries, failures = self._write(source, language_model, writing or WritingOptions(), begin_phase)
+            queries, failures = self._write(source, language_model, writing or WritingOptions(), held_out, begin_phase)
             texts = [replace(text, written=(queries[place],) if place in queries else ()) for place, text in enumerate(texts)]
             dropped["written"] = dict(failures)
         found = make_document_pairs(texts, origins, options, begin_phase("making pairs", "passages"))
@@ -131,10 +140,18 @@ class PairService(Service):
         return MadePairs(tuple(found.pairs), len(source.documents), len(source.passages), dropped, tuple(notes))
 
     def _write(
-        self, source: CutDocuments, language_model: LanguageModel, options: WritingOptions, begin_phase: BeginPhase
+        self,
+        source: CutDocuments,
+        language_model: LanguageModel,
+        options: WritingOptions,
+        held_out: Collection[str],
+        begin_phase: BeginPhase,
     ) -> tuple[dict[int, str], Counter[str]]:
         """Return the written queries that find their document, by passage, and the number of others by reason."""
-        queries, failures = write_queries(source.texts, language_model, options, begin_phase("writing queries", "passages"))
+        candidates = source.places(held_out)
+        texts = [source.texts[place] for place in candidates]
+        written, failures = write_queries(texts, language_model, options, begin_phase("writing queries", "passages"))
+        queries = {candidates[number]: query for number, query in written.items()}
         if queries and options.depth:
             encoder = self._languages.load(source.model, "document")
             places, asked = list(queries), list(queries.values())
@@ -162,10 +179,11 @@ class PairService(Service):
 
         Args:
             corpus: documents to search, in addition to the second texts of all pairs.
+            options: by default, the relative margin is a share of what the positive's score exceeds that of unrelated texts by.
             model: the model to be trained.
             reranker: a cross-encoder, whose scores then decide; by default, the similarity of the model.
         """
-        options = options or NegativeOptions()
+        options = options or NegativeOptions(baseline=None)
         table = self._data.read_table(pairs, progress=begin_phase("reading", "bytes"))
         roles = self._data.infer_roles(table)
         if len(roles.texts) < 2:
@@ -182,16 +200,15 @@ class PairService(Service):
                 searched.add(passage.encoded_text, cut.documents.documents[passage.document].id)
         asked = searched.add_pairs(examples, fields.get(DOCUMENT_ID))
         queries, texts = list(asked), searched.texts
-        found = mine_hard_negatives(
+        vectors = (
             self._vectors(queries, self._languages.load(model, "query"), begin_phase, "encoding the queries"),
             self._vectors(texts, encoder, begin_phase, "encoding the texts"),
-            list(asked.values()),
-            options,
-            excluded=[searched.related(query, rows) for query, rows in asked.items()],
-            by=encoder.similarity_name,
-            rescore=self._rescore(reranker, queries, texts),
-            progress=begin_phase("searching", "queries"),
         )
+        positives = list(asked.values())
+        excluded = [searched.related(query, rows) for query, rows in asked.items()]
+        by, rescore, report = encoder.similarity_name, self._rescore(reranker, queries, texts), begin_phase("searching", "queries")
+        options = measure_baseline(*vectors, positives, options, excluded=excluded, by=by, rescore=rescore)
+        found = mine_hard_negatives(*vectors, positives, options, excluded=excluded, by=by, rescore=rescore, progress=report)
         of_query = dict(zip(queries, found, strict=True))
         rows, kept = _mined_rows(examples, of_query, asked, texts)
         return MinedNegatives(
@@ -203,6 +220,8 @@ class PairService(Service):
             sum(len(row.negatives) < options.per_row for row in rows),
             len(examples) - len(rows),
             len(texts),
+            options.relative_margin,
+            options.baseline,
             report_rows(table, findings, examples.lines),
             model or self.settings.default_model,
             reranker,

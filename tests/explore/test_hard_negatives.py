@@ -15,7 +15,7 @@ from tiny_studio import WordSums, sentences
 from torch import Tensor
 
 from sbert_studio.errors import StudioError
-from sbert_studio.explore.hard_negatives import NegativeOptions, mine_hard_negatives
+from sbert_studio.explore.hard_negatives import NegativeOptions, measure_baseline, mine_hard_negatives
 from sbert_studio.models.similarity import unit
 
 QUERIES = [*dict.fromkeys(sentences(30, seed=4))]
@@ -73,7 +73,7 @@ def test_equal_to_sentence_transformers(options: NegativeOptions, rescored: bool
         output_format="triplet",
         output_scores=True,
         verbose=False,
-        **{name: value for name, value in asdict(options).items() if name not in ("per_row", "skip", "depth")},
+        **{name: value for name, value in asdict(options).items() if name not in ("per_row", "skip", "depth", "baseline")},
     )
     texts = [*dict.fromkeys([*CORPUS, *(text for _, text in PAIRS)])]
     positives = {query: [texts.index(text) for other, text in PAIRS if other == query] for query in QUERIES}
@@ -101,6 +101,30 @@ def test_texts_within_a_margin_are_suspected_and_excluded_ones_never_used() -> N
     (found,) = mine_hard_negatives(vectors[:1], vectors, [[1]], NegativeOptions(5, relative_margin=0.05), excluded=[{0, 5}])
     assert [row for row, _ in found.suspected] == [3, 2] and found.rows == (4,)
     assert found.positive_scores[0] == pytest.approx(np.cos(0.3)) and found.scores[0] == pytest.approx(np.cos(0.9))
+
+
+def test_the_default_margin_is_counted_from_the_score_of_unrelated_texts() -> None:
+    rng = np.random.default_rng(3)
+    texts = unit(rng.normal(size=(60, 64)).astype(np.float32))
+    queries = unit(texts + 0.1 * rng.normal(size=texts.shape).astype(np.float32))
+    own = [[row] for row in range(60)]
+    for shift, is_compressed in ((0.0, False), (4.0, True)):  # the model gives all texts a common part: all cosines are high
+        common = np.full(64, shift / 8, np.float32)
+        vectors = unit(queries + common), unit(texts + common)
+        cosines = vectors[0] @ vectors[1].T
+        options = measure_baseline(*vectors, own, NegativeOptions(baseline=None))
+        unrelated = cosines[~np.eye(60, dtype=bool)]
+        assert options.baseline == pytest.approx(unrelated.mean(), abs=0.03) and bool(unrelated.mean() > 0.7) is is_compressed
+        known, found = (mine_hard_negatives(*vectors, own, NegativeOptions(baseline=one)) for one in (0.0, None))
+        assert all(len(one.rows) == 1 and not one.suspected for one in found)
+        assert sum(map(bool, (one.suspected for one in known))) > 30 if is_compressed else known == found
+        for one in mine_hard_negatives(*vectors, own, NegativeOptions(3, 0.7, baseline=None)):
+            limit = options.baseline + 0.3 * (one.positive_scores[0] - options.baseline)
+            assert max(one.scores) <= limit < min((score for _row, score in one.suspected), default=1)
+    rescored = measure_baseline(*vectors, own, NegativeOptions(baseline=None), rescore=lambda _query, rows: np.full(len(rows), -7.0))
+    assert rescored.baseline == -7
+    none = measure_baseline(*vectors, own, NegativeOptions(baseline=None), excluded=[range(60)] * 60)
+    assert none.baseline == 0
 
 
 @pytest.mark.parametrize("values", [{"per_row": 0}, {"skip": -1}, {"per_row": 3, "depth": 2}])

@@ -109,6 +109,23 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_model, "_PAUSE", 0.01)
 
 
+def test_no_queries_are_written_for_documents_that_are_held_out(studio: Studio, documents: Documents, tmp_path: Path) -> None:
+    source = studio.pairs.read(documents)
+    owner = {text: documents.documents[passage.document].id for text, passage in zip(source.texts, source.passages, strict=True)}
+
+    def answer(prompt: str) -> Reply:
+        return Reply(" ".join(TOPICS[int(next(owner[text] for text in owner if text in prompt)[1:])]))
+
+    with serve_model(answer) as server:
+        model = LanguageModel(Endpoint.parse(server.url, "tiny"), tmp_path / "cache", 5)
+        estimate = studio.pairs.estimate(source, model, held_out=["d0", "d4"])
+        found = studio.pairs.make(source, ["llm"], language_model=model, held_out=["d0", "d4"])
+    assert {owner[text] for text in owner if any(text in prompt for prompt in server.prompts)} == {"d1", "d2", "d3", "d5"}
+    assert estimate.requests == 8 and {(pair.query, pair.document_id) for pair in found.all_pairs} == {
+        (" ".join(TOPICS[number]), f"d{number}") for number in (1, 2, 3, 5)
+    }
+
+
 def test_a_model_that_writes_nothing_stops_before_all_passages_are_sent(studio: Studio, documents: Documents, tmp_path: Path) -> None:
     source = studio.pairs.read(documents)
     with serve_model(lambda _prompt: Reply(status=401)) as server, pytest.raises(StudioError, match="401"):
@@ -177,7 +194,13 @@ def test_commands_write_files_that_the_next_one_reads(
     assert run_command([*command, "--json"]) == 0
     second = json.loads(capsys.readouterr().out)
     assert {"negatives", "per_row", "suspected_false"} <= set(second) and second["per_row"] == 2
+    assert second["relative_margin"] == 0.05 and second["baseline"] != 0
     assert sum(f"negative_{n}_score" in line for line in triplets.read_text().splitlines() for n in (1, 2)) == second["negatives"]
+    assert run_command(command) == 0
+    said = capsys.readouterr().out
+    assert f"Unrelated texts score {second['baseline']:.3f} on average; texts above 95% of the way" in said, said
+    assert run_command([*command, "--relative-margin", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["baseline"] == 0, "as in sentence-transformers"
     assert run_command(["pairs", str(folder), "--out", str(tmp_path / "pairs.csv")]) == 2
     assert run_command(["pairs", str(folder), "--out", str(pairs), "--from", "guesses"]) == 2
     # No command writes over what it reads, or where it would read it the next time.

@@ -106,6 +106,8 @@ class MinedNegatives(JsonResult):
     incomplete: Annotated[int, doc("pairs with fewer negatives")]
     without: Annotated[int, doc("pairs without a negative, which are left out")]
     corpus: Annotated[int, doc("number of texts that were searched")]
+    relative_margin: Annotated[float | None, doc("share of the positive's score above the baseline; null for no such margin")]
+    baseline: Annotated[float | None, doc("mean score of unrelated texts; 0 if --relative-margin was specified")]
     account: RowReport
     model: str
     reranker: Annotated[str | None, doc("model of the scores; null for the similarity of the model")] = None
@@ -131,6 +133,17 @@ class MinedNegatives(JsonResult):
     def examples(self) -> list[MinedRow]:
         step = max(1, len(self.rows) // _PREVIEWED)
         return list(self.rows[::step][:_PREVIEWED])
+
+    def describe_margin(self) -> list[str]:
+        """Return a sentence on which texts are not used, if the score of unrelated texts was measured."""
+        if not self.baseline or self.relative_margin is None:
+            return []
+        sentence = _(
+            "Unrelated texts score {baseline} on average; texts above {limit} of the way from there to the positive are not used.",
+            baseline=f"{self.baseline:.3f}",
+            limit=f"{1 - self.relative_margin:.0%}",
+        )
+        return [sentence]
 
     def with_answers(self, answers: Mapping[tuple[str, str], bool]) -> MinedNegatives:
         """Return the result with the user's judgments of doubtful texts: one that is not relevant becomes the first negative of its query.

@@ -74,7 +74,11 @@ class GuideSettings:
     output_price: float = setting(0.0, "Price of a million output tokens.", min=0)
     per_row: int = setting(1, "Number of hard negatives per pair.", min=1, max=8, step=1)
     margin: float = setting(
-        0.05, "Texts that score more than the positive, less this share, may be relevant and are not used.", min=0.0, max=0.5, step=0.01
+        0.05,
+        "Texts within this share of the way from the positive's score down to that of unrelated texts may be relevant and are not used.",
+        min=0.0,
+        max=0.5,
+        step=0.01,
     )
 
     @property
@@ -214,11 +218,11 @@ def start_pairs(
             begin("asking the language model", "queries")
             language_model = studio.language_models.open(writing.llm_url or "", writing.llm_model or "", writing.llm_key or "")
         documents = _load(page, selected, begin)
+        held_out = hold_out_documents(documents)
         source = studio.pairs.read(documents, model, begin)
         if language_model is not None and is_estimate:
             begin("asking the language model", "queries")
-            return StepResult(studio.pairs.estimate(source, language_model, options).describe(), key=key)
-        held_out = hold_out_documents(documents)
+            return StepResult(studio.pairs.estimate(source, language_model, options, held_out).describe(), key=key)
         found = studio.pairs.make(
             source, settings.sources, language_model=language_model, writing=options, held_out=held_out, begin_phase=begin
         )
@@ -239,7 +243,7 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
     """Mine hard negatives for the pairs with the selected model; answers in the basket on doubtful texts are used."""
     pairs = _require_pairs(find_made(page, visitor, selected))
     basket = page.baskets.of(visitor)
-    options = NegativeOptions(settings.per_row, relative_margin=settings.margin)
+    options = NegativeOptions(settings.per_row, relative_margin=settings.margin, baseline=None)
 
     def work(begin: BeginPhase) -> StepResult:
         documents = _load(page, selected, begin)
@@ -428,7 +432,7 @@ def _describe_negatives(mined: MinedNegatives) -> str:
                 mined.suspected_false,
             )
         )
-    return join(" ", parts)
+    return join(" ", [*parts, *mined.describe_margin()])
 
 
 def _negatives_table(mined: MinedNegatives) -> Value:

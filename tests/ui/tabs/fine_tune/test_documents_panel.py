@@ -100,6 +100,7 @@ def test_documents_become_pairs_negatives_a_model_and_a_comparison(page: Page, c
     click(page, corpus, "start", "negatives", per_row=2, margin=0.0)
     job, view = end_job(page, corpus)
     assert job.status == "finished" and "hard negatives" in steps_of(view)["negatives"]["text"], job
+    assert re.search(r"Unrelated texts score 0\.\d{3} on average; texts above 100%", steps_of(view)["negatives"]["text"])
     opened = documents_panel.open_made(page, str(view.made), corpus, None, None, "")
     assert opened is not None and opened.view.draft is not None
     again = handlers.show_data(page, None, corpus, None, {}, None, "")
