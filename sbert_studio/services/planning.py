@@ -36,6 +36,7 @@ PATIENCE = 180.0
 _SPLIT_ROWS = 500
 """With fewer rows, a tenth of them cannot choose a model: `benchmarks/choice_interval.py --folds` compares the choices."""
 _EVALUATION_SETTINGS = ("evaluation", "max_folds", "folds", "seeds", "dev_fraction")
+_TIMED = ("model", "loss", "epochs", "soup", "evaluations_per_epoch")  # settings on which the time of the folds depends
 _FILE_OPTIONS = ("encoding", "delimiter", "header")
 
 
@@ -172,14 +173,16 @@ class TrainingPlanner(Service):
     ) -> tuple[TrainSpec, str]:
         """Return the spec with fewer folds, or one split of many rows, if the usual ones take longer than :data:`PATIENCE`; and the reason.
 
-        The choice for the same rows and epochs is kept, so that it does not change with the load of the machine.
+        The choice for the same rows, loss and epochs is kept, so that it does not change with the load of the machine.
         """
         from ..training.members import count_passes, plan_folds
 
         if any(name in settings for name in _EVALUATION_SETTINGS):
             return spec, ""
         is_same = (
-            before is not None and before.diagnosis is diagnosis and (before.spec.model, before.spec.epochs) == (spec.model, spec.epochs)
+            before is not None
+            and before.diagnosis is diagnosis
+            and all(getattr(before.spec, name) == getattr(spec, name) for name in _TIMED)
         )
         # A choice of the user that was taken back is not kept.
         if before is not None and is_same and before.request.first is None and not {*_EVALUATION_SETTINGS} & {*before.request.overrides}:

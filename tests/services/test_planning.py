@@ -121,6 +121,8 @@ def test_a_slow_machine_uses_fewer_folds_or_one_split_and_says_so_before_start(
     monkeypatch.setattr(DataService, "encoding_seconds", lambda self, model, columns: 0.1)
     rate = replace(request, overrides={"learning_rate": 1e-5})
     assert studio.planner.plan(rate, plan).time_reason == plan.time_reason, "a choice does not change with the load of the machine"
+    other = studio.planner.plan(replace(request, overrides={"loss": "angle", "epochs": plan.spec.epochs}), plan)
+    assert other.diagnosis is plan.diagnosis and not other.time_reason, "another loss takes another time"
     asked = studio.planner.plan(replace(request, overrides={"evaluation": "folds"}))
     assert not asked.time_reason and len(plan_folds(asked.spec, asked.examples, None)) >= 3
     again = studio.planner.plan(request, studio.planner.plan(replace(request, overrides={"evaluation": "split", "max_folds": 2}), plan))
