@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,9 @@ _WEB = re.compile(r"(?i)\b(www)\.")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _EXACT_NUMBER = re.compile(r"(?!-0(\.0+)?$)-?(0|[1-9]\d*)(?:\.(?P<decimals>\d+))?")  # no leading zeros, which a number would lose
 _CODE = re.compile(r"0\d+|\d{16,}")  # digits that are no number: a postal code, a long identifier
+_ISO_DATE = re.compile(
+    r"(19(?!00)|[2-9]\d)\d\d-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?"
+)  # a spreadsheet has no dates before 1900, and no time zones
 _GENERAL_DIGITS = 11  # spreadsheets show longer whole numbers as 1.2E+11, unless their format says otherwise
 _LONGEST_XLSX_CELL = 32_767
 LONGEST_CELL = 1 << 20
@@ -97,7 +100,8 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
     """Write columns of equal length as an XLSX workbook; ``notes`` are lines of a second sheet.
 
     Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers that show all their digits
-    (12.50), unless the column has codes such as 00501: then its other cells are codes too.
+    (12.50), unless the column has codes such as 00501: then its other cells are codes too. A column of ISO 8601 dates, with or without
+    a time of day, is stored as dates.
     """
     from openpyxl import Workbook
 
@@ -105,9 +109,7 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
     sheet = book.create_sheet("Texts")
     sheet.freeze_panes = "A2"
     sheet.append([xlsx_cell(sheet, name, is_header=True) for name in columns])
-    read = [
-        cell_text if any(isinstance(value, str) and _CODE.fullmatch(value) for value in cells) else _as_number for cells in columns.values()
-    ]
+    read = [_converter(cells) for cells in columns.values()]
     for row in zip(*columns.values(), strict=True):
         values = [value if isinstance(value, (int, float)) else convert(value) for convert, value in zip(read, row, strict=True)]
         sheet.append([_written_cell(sheet, text, value) for text, value in zip(row, values, strict=True)])
@@ -151,6 +153,29 @@ def set_xlsx_value(cell: Any, value: Any) -> None:
         cell.value = value
         if isinstance(value, (int, float)) and float(value).is_integer() and abs(value) >= 10**_GENERAL_DIGITS:
             cell.number_format = "0"
+
+
+def _converter(cells: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return the function that converts the texts of a column to the values of a spreadsheet."""
+    filled = [value for value in cells if value is not None and value != ""]
+    if any(isinstance(value, str) and _CODE.fullmatch(value) for value in filled):
+        return cell_text
+    if filled and all(_is_date(value) for value in filled):
+        return _as_date
+    return _as_number
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and _ISO_DATE.fullmatch(value) is not None and bool(datetime.fromisoformat(value))
+    except ValueError:  # a 31st of February
+        return False
+
+
+def _as_date(value: Any) -> Any:
+    if not value:
+        return cell_text(value)
+    return date.fromisoformat(value) if len(value) == len("2024-01-31") else datetime.fromisoformat(value)
 
 
 def _as_number(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -118,6 +119,28 @@ def test_prices_can_be_added_up_and_keep_their_zeros(tmp_path: Path) -> None:
     formats = [[cell.number_format for cell in row] for row in rows]
     plain = "General"
     assert formats == [["0.00", "0.0", plain], [plain, plain, "0.0"], ["0.00", plain, plain], [plain, plain, "0.00"]]
+
+
+def test_dates_of_a_column_are_dates_in_a_workbook_and_come_back_as_they_were(tmp_path: Path) -> None:
+    columns = {
+        "day": ["2024-01-31", "", "2023-12-01"],
+        "time": ["2024-01-31T09:30:00", "2024-02-01 10:00:05", None],
+        "typo": ["2024-01-31", "2024-02-31", "2024-03-31"],
+        "zone": ["2024-01-31T09:30:00Z", "", ""],
+        "old": ["1900-01-31", "1850-01-01", ""],
+    }
+    path = tmp_path / "out.xlsx"
+    write_xlsx(path, columns)
+    rows = [[cell.value for cell in row] for row in load_workbook(path)["Texts"].iter_rows(min_row=2)]
+    assert [row[0] for row in rows] == [datetime(2024, 1, 31), None, datetime(2023, 12, 1)]
+    assert [row[1] for row in rows] == [datetime(2024, 1, 31, 9, 30), datetime(2024, 2, 1, 10, 0, 5), None]
+    assert [row[2:] for row in rows] == [
+        ["2024-01-31", "2024-01-31T09:30:00Z", "1900-01-31"],
+        ["2024-02-31", None, "1850-01-01"],
+        ["2024-03-31", None, None],
+    ]
+    assert str(pd.read_excel(path)["day"].dtype).startswith("datetime64")
+    assert read_table(path).column("day")[:1] == ["2024-01-31"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime, time
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -162,13 +163,18 @@ def _holds_anything(sheet: Any) -> bool:
 
 def _rows(sheet: Any, progress: Progress | None) -> Iterator[Record]:
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-        cells = [cell_text(value) for value in row]
+        cells = [cell_text(value.date() if _is_midnight(value) else value) for value in row]
         while cells and not cells[-1].strip():
             cells.pop()
         check_width(len(cells))
         if progress and number % _REPORT_EVERY == 0:
             progress(number, 0)
         yield number, cells
+
+
+def _is_midnight(value: object) -> bool:
+    # Workbooks have no dates without a time of day.
+    return isinstance(value, datetime) and value.time() == time()
 
 
 def _fill_merged(rows: Iterator[Record], merges: Mapping[int, Sequence[tuple[int, int]]], filled: list[int]) -> Iterator[Record]:
