@@ -156,7 +156,7 @@ class NegativeArguments:
             if number is not None and math.isnan(number):
                 raise StudioError(f"--{name} is not a number", "specify a number, such as 0.05")
         if self.relative_margin is None:
-            return NegativeOptions(self.per_row, NegativeOptions.relative_margin, *margins[1:], self.skip, self.depth, baseline=None)
+            return NegativeOptions(self.k, NegativeOptions.relative_margin, *margins[1:], self.skip, self.depth, baseline=None)
         margin = self.relative_margin if self.relative_margin >= 0 else None
         return NegativeOptions(self.k, margin, *margins[1:], self.skip, self.depth)
 
