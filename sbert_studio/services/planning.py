@@ -204,13 +204,13 @@ class TrainingPlanner(Service):
         shown = {"usual": usual, "time": describe_duration(whole), "limit": describe_duration(PATIENCE)}
         if fewer:
             reason = (
-                "There are {folds} folds, because {usual} would take about {time} on this machine, more than {limit}; set max_folds to "
-                "{usual} to use them."
+                "There are {folds} folds, because {usual} would take about {time} on this machine, more than {limit}; set "
+                "“Max folds” to {usual} to use them."
             )
             return spec.replace(max_folds=fewer), _(reason, folds=fewer, **shown)
         reason = (
             "The model is evaluated on one part of the rows, because cross-validation in {usual} folds would take about {time} on this "
-            "machine, more than {limit}. There will be no learning curve; set evaluation to folds to have one."
+            "machine, more than {limit}. There will be no learning curve; set “Evaluation” to folds to have one."
         )
         return spec.replace(evaluation="split"), _(reason, **shown)
 
