@@ -59,7 +59,7 @@ class MapState:
         """
         rows = np.flatnonzero((self.ids == cluster) & ~self.removed)
         if cluster < 0 or not len(rows):
-            raise StudioError("this cluster no longer exists", "choose one from the legend")
+            raise StudioError("this topic no longer exists", "choose one from the legend")
         return rows
 
 
@@ -104,11 +104,11 @@ class RenameEdit:
     def apply(self, now: MapState) -> MapState:
         now.rows_of(self.cluster)
         if any(name == self.name and cluster != self.cluster for cluster, name, _ in now.clusters()):
-            raise StudioError(_("another cluster is called {name}", name=repr(self.name)), "choose another name, or merge the two")
+            raise StudioError(_("another topic is called {name}", name=repr(self.name)), "choose another name, or merge the two")
         return replace(now, names={**now.names, self.cluster: self.name})
 
     def describe(self) -> str:
-        return _("Cluster renamed to “{name}”", name=self.name)
+        return _("Topic renamed to “{name}”", name=self.name)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class NameEdit:
 
     def __post_init__(self) -> None:
         if not (self.clusters or self.broad) or len(self.clusters) != len(self.names) or len(self.broad) != len(self.broad_names):
-            raise StudioError("no cluster has a new name", "draw the map again")
+            raise StudioError("no topic has a new name", "draw the map again")
         for name in ("names", "broad_names"):
             object.__setattr__(self, name, tuple(map(clean_name, getattr(self, name))))
 
@@ -142,7 +142,7 @@ class NameEdit:
         return replace(now, names=names, broad_names={**now.broad_names, **dict(zip(self.broad, self.broad_names, strict=True))})
 
     def describe(self) -> str:
-        return ngettext("{n} cluster named", "{n} clusters named", len(self.clusters))
+        return ngettext("{n} topic named", "{n} topics named", len(self.clusters))
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class MergeEdit:
 
     def __post_init__(self) -> None:
         if len(set(self.clusters)) < 2:
-            raise StudioError("only one cluster was selected", "choose two")
+            raise StudioError("only one topic was selected", "choose two")
 
     def apply(self, now: MapState) -> MapState:
         for cluster in self.clusters:
@@ -161,7 +161,7 @@ class MergeEdit:
         return replace(now, ids=np.where(np.isin(now.ids, self.clusters), self.clusters[0], now.ids))
 
     def describe(self) -> str:
-        return _("{clusters} clusters merged", clusters=len(self.clusters))
+        return _("{topics} topics merged", topics=len(self.clusters))
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class SplitEdit:
         """Return the state with the parts; removed texts stay in the first."""
         whole, parts = set(now.rows_of(self.cluster).tolist()), [set(part) for part in self.parts]
         if len(parts) < 2 or not all(parts) or sum(map(len, parts)) != len(whole) or set().union(*parts) != whole:
-            raise StudioError("these are not the parts of this cluster", "split it again")
+            raise StudioError("these are not the parts of this topic", "split it again")
         ids, names = now.ids.copy(), dict(now.names)
         taken = {name for cluster, name, _ in now.clusters() if cluster != self.cluster}
         for place, (part, name) in enumerate(zip(self.parts, self.names, strict=True)):
@@ -192,7 +192,7 @@ class SplitEdit:
         return replace(now, ids=ids, names=names)
 
     def describe(self) -> str:
-        return _("Cluster split into {parts}", parts=len(self.parts))
+        return _("Topic split into {parts}", parts=len(self.parts))
 
 
 @dataclass(frozen=True)
@@ -212,16 +212,16 @@ class AssignEdit:
 
     def apply(self, now: MapState) -> MapState:
         if len(self.rows) != len(self.clusters) or not set(self.clusters) <= set(now.ids[now.ids >= 0].tolist()):
-            raise StudioError("this cluster no longer exists", "choose one from the legend")
+            raise StudioError("this topic no longer exists", "choose one from the legend")
         rows = np.asarray(self.rows)
         if (now.ids[rows] >= 0).any():
-            raise StudioError("some of these texts have a cluster", "assign those without one")
+            raise StudioError("some of these texts have a topic", "assign those without one")
         ids = now.ids.copy()
         ids[rows] = self.clusters
         return replace(now, ids=ids)
 
     def describe(self) -> str:
-        return _("{texts} assigned to the nearest cluster", texts=_texts(self.rows))
+        return _("{texts} assigned to the nearest topic", texts=_texts(self.rows))
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def unique_labels(ranked: Sequence[Sequence[str]], top: int = 3) -> tuple[str, .
     used: set[str] = set()
     labels = []
     for topic, words in enumerate(ranked):
-        label = _unique_label(list(words), top, used) or _("cluster {cluster}", cluster=topic + 1)
+        label = _unique_label(list(words), top, used) or _("topic {topic}", topic=topic + 1)
         used.add(label)
         labels.append(label)
     return tuple(labels)

@@ -205,12 +205,12 @@ class MapService(Service):
 
         chosen = np.asarray(rows, np.int64)
         if len(chosen) < parts:
-            raise StudioError(_("{chosen} texts cannot be split into {parts}", chosen=len(chosen), parts=parts), "choose a larger cluster")
+            raise StudioError(_("{chosen} texts cannot be split into {parts}", chosen=len(chosen), parts=parts), "choose a larger topic")
         vectors = np.asarray(self._search.vectors(corpus, model))[chosen]
         params = ClusterParams(method="kmeans", count=parts)
         found = split_clusters(vectors, [corpus.texts[row] for row in chosen.tolist()], params)
         if len(found.sizes) < parts:
-            raise StudioError("these texts have identical vectors", "choose another cluster, or select and label them with a lasso")
+            raise StudioError("these texts have identical vectors", "choose another topic, or select and label them with a lasso")
         return tuple(tuple(chosen[found.ids == part].tolist()) for part in range(parts)), found.labels
 
 

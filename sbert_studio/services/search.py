@@ -284,7 +284,7 @@ def cosine_notes(encoder: Encoder) -> tuple[str, ...]:
         return ()
     return (
         _(
-            "{name} uses {titles}; maps, clusters and near-duplicates use cosine similarity.",
+            "{name} uses {titles}; maps, topics and near-duplicates use cosine similarity.",
             name=encoder.name,
             titles=TITLES[encoder.similarity_name],
         ),

@@ -72,7 +72,7 @@ def _numbers(values: ColumnValues) -> np.ndarray | None:
     return None
 
 
-CLUSTERS = "Clusters"
+CLUSTERS = "Topics found"
 EXPORTED_COLUMNS = 8
 """Number of columns in an exported file, unless more are in use on the map."""
 _MAX_DISTINCT_COLORS = 20

@@ -122,7 +122,7 @@ def label_what_was_found_by_words(app: App) -> None:
     scene.find("bread")
     scene.expect_list("16 with “bread”", 16)
     app.map.label_list("Baking")
-    expect(scene.drawing).to_have_attribute("data-by", "Clusters")
+    expect(scene.drawing).to_have_attribute("data-by", "Topics found")
 
 
 def remove_what_was_found_by_meaning(app: App) -> None:
@@ -256,13 +256,13 @@ def keep_names_apart(app: App) -> None:
 def rename_and_split_a_cluster(app: App) -> None:
     scene, page = app.map.scene, app.page
     scene.open_part("Legend")
-    scene.colour_by("Clusters")
-    expect(scene.drawing).to_have_attribute("data-by", "Clusters")
+    scene.colour_by("Topics found")
+    expect(scene.drawing).to_have_attribute("data-by", "Topics found")
     clusters = scene.legend.locator("li").count()
     scene.legend.get_by_role("button").first.click()
     open_actions = scene.list.get_by_text("Actions", exact=True)
     open_actions.click()
-    name = page.get_by_label("Name of the cluster")
+    name = page.get_by_label("Name of the topic")
     name.fill(MARKED)
     name.press("Enter")
     expect(scene.title).to_contain_text(MARKED)

@@ -45,8 +45,8 @@ _SCENE = """
     scene.draw({
       key: "k", title: "", n, dims, points: base64(data.points), layout_key: `${dims}`, hidden: base64(data.hidden),
       clusters: base64(Int16Array.from(data.ids)),
-      cluster_names: names, broad: [], typical: "", colours: ["Clusters"], labels: [], edits: [],
-      by: "Clusters", groups: base64(data.ids), names, shades: null,
+      cluster_names: names, broad: [], typical: "", colours: ["Topics found"], labels: [], edits: [],
+      by: "Topics found", groups: base64(data.ids), names, shades: null,
     });
     window.scene = scene;
     window.data = data;

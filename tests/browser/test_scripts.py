@@ -376,8 +376,8 @@ def test_a_bar_of_a_filter_keeps_exactly_the_texts_it_counts(chromium: Browser, 
 _MAP = """window.mapOf = (more) => {
   const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
   return { title: "", n: 3, dims: 2, points: text(Float32Array.of(0, 0, 1, 1, 2, 0)), hidden: "", clusters: text(new Int16Array(3)),
-    cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "", colours: ["Clusters"], labels: [], edits: [],
-    by: "Clusters", ...more };
+    cluster_names: [{ id: 0, label: "all", size: 3 }], broad: [], typical: "", colours: ["Topics found"], labels: [], edits: [],
+    by: "Topics found", ...more };
 }"""
 
 
@@ -418,7 +418,7 @@ _SLOW = """() => {
   for (const name of names) host.server[name] = (request) => new Promise((done) => answers.push({ name, request, done }));
   const load = SB.views.map(root, host);
   const shown = (key, rows) => (rows ? { nonce: key, rows, title: key } : null);
-  window.draw = (key, rows) => load(mapOf({ key, layout_key: key, opened: ["Clusters"], show: shown(key, rows) }));
+  window.draw = (key, rows) => load(mapOf({ key, layout_key: key, opened: ["Topics found"], show: shown(key, rows) }));
   window.answer = (name, of, value) => answers.filter((one) => one.name === name && of(one.request)).forEach((one) => one.done(value));
 }"""
 

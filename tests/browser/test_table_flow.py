@@ -199,7 +199,7 @@ def choose_the_columns_of_the_list(app: App) -> None:
     scene = app.map.scene
     scene.list.get_by_text("Columns", exact=True).click()
     scene.list.get_by_label("team").check()
-    scene.list.get_by_label("Clusters").uncheck()
+    scene.list.get_by_label("Topics found").uncheck()
     row = int(scene.items.first.get_attribute("data-row") or -1)
     expect(scene.items.first.locator(".sb-map-value")).to_have_text(f"team: {ROWS[row]['team']}")
     scene.list.get_by_role("button", name="Close the list").click()

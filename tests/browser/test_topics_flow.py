@@ -89,7 +89,7 @@ def assign_outliers_and_undo(app: App) -> None:
     outliers = scene.legend.locator(".sb-map-outliers")
     expect(outliers.locator("b").first).to_have_text(str(OUTLIERS))
     outliers.get_by_role("button", name="Assign to nearest").click()
-    expect(app.map.marks).to_contain_text(f"{OUTLIERS} texts assigned to the nearest cluster")
+    expect(app.map.marks).to_contain_text(f"{OUTLIERS} texts assigned to the nearest topic")
     expect(outliers).to_have_count(0)
     app.map.marks.get_by_role("button", name="Undo").click()
     expect(outliers.locator("b").first).to_have_text(str(OUTLIERS))

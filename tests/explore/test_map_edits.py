@@ -71,8 +71,8 @@ def test_labels_tell_the_rows_that_are_left_and_clusters_are_split() -> None:
         (lambda: RemoveEdit((0, 1, 2, 3, 4, 5)), "no texts would be left"),
         (lambda: RenameEdit(7, "x"), "no longer exists"),
         (lambda: RenameEdit(-1, "x"), "no longer exists"),
-        (lambda: RenameEdit(0, "bread"), "another cluster is called"),
-        (lambda: MergeEdit((0, 0)), "only one cluster"),
+        (lambda: RenameEdit(0, "bread"), "another topic is called"),
+        (lambda: MergeEdit((0, 0)), "only one topic"),
         (lambda: MergeEdit((0, 9)), "no longer exists"),
         (lambda: SplitEdit(0, ((0,), (1,)), ("a", "b")), "not the parts"),
         (lambda: SplitEdit(0, ((0, 1), (1, 2)), ("a", "b")), "not the parts"),
@@ -133,7 +133,7 @@ def test_outliers_are_assigned_and_clusters_named_and_undo_takes_both_back() -> 
     step = NameEdit((0, 1), ("things", " things "), (2,), ("everything",))
     edits = begun().then(step)
     assert edits.now.clusters()[:2] == [(0, "things", 3), (1, "things (2)", 2)] and edits.now.broad_names == {2: "everything"}
-    assert "2 clusters" in step.describe() and edits.undo().now.clusters() == begun().now.clusters() and not edits.undo().now.broad_names
+    assert "2 topics" in step.describe() and edits.undo().now.clusters() == begun().now.clusters() and not edits.undo().now.broad_names
     assert edits_from_json(json.loads(json.dumps(edits_to_json((step,)))), len(IDS)) == (step,)
     kept = begun().then(RenameEdit(1, "things")).then(NameEdit((0,), ("things",)))
     assert kept.now.names[1] == "things" and kept.now.names[0] == "things (2)", "a cluster that is not named keeps its name"

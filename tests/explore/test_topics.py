@@ -178,7 +178,7 @@ def test_labels_are_distinct_and_never_empty() -> None:
         "a · b · c",
         "a · b · e",
         "a · b · c (2)",
-        "cluster 4",
+        "topic 4",
     )
     assert _labels(["a b", "c d"], np.array([-1, -1])) == () == _labels([], np.array([], np.int64))
     assert _labels(["the of", "12 345"], np.array([0, 1]), top=1) == ("of", "12")

@@ -43,10 +43,10 @@ def decoded(text: str, kind: str) -> np.ndarray:
 def test_colour_and_edits_do_not_move_the_points_and_clusters_stay_named() -> None:
     fields = {"topic": list("aabbcc"), "age": [str(n) for n in range(6)]}
     edits = EditHistory.create(view().ids, NAMES).then(RenameEdit(0, "renamed")).then(LabelEdit((2,), "mine"))
-    values = [map_value(view(), fields, color=colour, edits=edits) for colour in ("Clusters", "topic", "age", "no such column")]
+    values = [map_value(view(), fields, color=colour, edits=edits) for colour in ("Topics found", "topic", "age", "no such column")]
     assert len({value["layout_key"] for value in values}) == 1
     assert len({value["points"] for value in values}) == 1
-    assert [value["by"] for value in values] == ["Clusters", "topic", "age", "Clusters"]
+    assert [value["by"] for value in values] == ["Topics found", "topic", "age", "Topics found"]
     assert {value["cluster_names"][0]["label"] for value in values} == {"renamed"}
     (label,) = values[0]["labels"]
     assert (label["label"], label["size"], decoded(label["rows"], "<i4").tolist()) == ("mine", 1, [2])
@@ -63,15 +63,15 @@ def test_ids_and_texts_are_no_filters_that_are_open_at_first() -> None:
         "price": [str(row * 7919 % 1000 / 10) for row in rows],
         "city": ["Rome", "Oslo"] * 30,
     }
-    assert opened_filters(fields) == ["Clusters", "team", "price"]
-    assert opened_filters({"row": fields["row"]}) == ["Clusters"]
+    assert opened_filters(fields) == ["Topics found", "team", "price"]
+    assert opened_filters({"row": fields["row"]}) == ["Topics found"]
 
 
 def test_a_map_sends_coordinates_and_hides_removed_texts() -> None:
     value = map_value(view(dims=3), {"topic": ["secret"] * 6}, key="k")
     assert decoded(value["points"], "<f4").reshape(6, 3).tolist() == view(dims=3).points.tolist()
     assert decoded(value["clusters"], "<i2").tolist() == [0, 0, 1, 1, -1, 0]
-    assert value["colours"] == ["Clusters", "topic"] and value["by"] == "Clusters"
+    assert value["colours"] == ["Topics found", "topic"] and value["by"] == "Topics found"
     assert "secret" not in json.dumps(value)
     value = map_value(
         view(), {"topic": list("aabbcc")}, color="topic", edits=EditHistory.create(view().ids, NAMES).then(RemoveEdit((0, 1, 5)))

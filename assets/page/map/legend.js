@@ -50,7 +50,7 @@
       });
       return [...headings.filter(Boolean), ...[...left.values()].map((name) => (name.id < 0 ? outliers(name, entry) : entry(name)))];
     }
-    const outliers = (name, entry) => entry(name, "sb-map-outliers", told.onAssign && clusters ? el("button", { type: "button", class: "sb-small-button", title: "Assign each of these texts to the cluster whose texts are most similar; Undo reverts it", on: { click: told.onAssign } }, "Assign to nearest") : null);
+    const outliers = (name, entry) => entry(name, "sb-map-outliers", told.onAssign && clusters ? el("button", { type: "button", class: "sb-small-button", title: "Assign each of these texts to the topic whose texts are most similar; Undo reverts it", on: { click: told.onAssign } }, "Assign to nearest") : null);
 
     // The share of the scale that a text and the gap beside it take, at most.
     const wide = (text) => (text.length * LETTER + GAP) / WIDTH;

@@ -66,8 +66,8 @@
       const others = value.cluster_names.filter((one) => one.id >= 0 && one.id !== list.cluster), own = value.cluster_names.find((one) => one.id === list.cluster);
       const into = el("select", { "aria-label": "Merge with", on: { change: () => { if (into.value !== "") edit({ do: "merge", clusters: [list.cluster, Number(into.value)] }); } } },
         el("option", { value: "" }, "Merge with…"), others.map((one) => el("option", { value: one.id, translate: "no" }, one.label)));
-      return [el("div", { class: "sb-map-cluster" }, el("p", { class: "sb-dim" }, "This cluster"),
-        mapping.ask("Name of the cluster", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
+      return [el("div", { class: "sb-map-cluster" }, el("p", { class: "sb-dim" }, "This topic"),
+        mapping.ask("Name of the topic", "Rename", (name) => edit({ do: "rename", cluster: list.cluster, name }), own ? own.label : ""),
         el("div", { class: "sb-map-ask" }, others.length ? into : null, el("button", { type: "button", class: "sb-small-button", on: { click: () => edit({ do: "split", cluster: list.cluster }) } }, "Split in two")))];
     }
 

@@ -78,8 +78,8 @@ def replay_edits(start: EditHistory, earlier: EarlierEdits | None) -> tuple[Edit
     if not lost:
         return edits, ()
     note = ngettext(
-        "The clusters have changed, so {n} change that you made to them is not applied. Labels and removed texts are unchanged.",
-        "The clusters have changed, so {n} changes that you made to them are not applied. Labels and removed texts are unchanged.",
+        "The topics have changed, so {n} change that you made to them is not applied. Labels and removed texts are unchanged.",
+        "The topics have changed, so {n} changes that you made to them are not applied. Labels and removed texts are unchanged.",
         lost,
     )
     return edits, (note,)

@@ -42,7 +42,7 @@ _NEIGHBORS, _MATCHES = 12, 30
 _MAX_ITEM_LENGTH = 1200
 _MAX_ITEMS = 500
 _ADDED_COLUMNS = ("row", "cluster", "cluster_label", "x", "y", "z")  # of a saved map, beside those of the data
-_PHASES = {"encode": "1 of 3 · Encoding the texts", "layout": "2 of 3 · Laying out the map", "groups": "3 of 3 · Finding clusters"}
+_PHASES = {"encode": "1 of 3 · Encoding the texts", "layout": "2 of 3 · Laying out the map", "groups": "3 of 3 · Finding topics"}
 
 
 def draw(
@@ -293,7 +293,7 @@ def nearest_clusters(drawn: DrawnMap) -> tuple[tuple[int, ...], tuple[int, ...]]
     """Return the texts without a cluster, and the cluster that now has most texts of the nearest topic of each."""
     now, start, nearest = drawn.edits.now, drawn.edits.start.ids, drawn.view.nearest
     if nearest is None:
-        raise StudioError("the nearest clusters are not known", "draw the map again")
+        raise StudioError("the nearest topics are not known", "draw the map again")
     rows = np.flatnonzero((now.ids < 0) & ~now.removed & (nearest >= 0))
     clusters = np.full(int(nearest.max(initial=-1)) + 1, -1)  # of each topic; one pass for each, as there may be ten thousands of rows
     for topic in np.unique(nearest[rows]).tolist():

@@ -127,10 +127,8 @@ def _draw_settings() -> dict[str, gr.components.Component]:
         }
     with gr.Column(min_width=220):
         return drawn | {
-            "method": gr.Dropdown(_METHODS, value=default.method, label="Clusters", elem_id="map-method"),
-            "cluster_count": gr.Slider(
-                2, 60, default.cluster_count, step=1, label="Number of clusters", visible=False, elem_id="map-count"
-            ),
+            "method": gr.Dropdown(_METHODS, value=default.method, label="Topics", elem_id="map-method"),
+            "cluster_count": gr.Slider(2, 60, default.cluster_count, step=1, label="Number of topics", visible=False, elem_id="map-count"),
             "threshold": gr.Slider(
                 0.1, 0.95, default.threshold, step=0.05, label="Similarity threshold", visible=False, elem_id="map-threshold"
             ),

@@ -20,6 +20,7 @@ import pytest
 from sbert_studio.errors import StudioError
 from sbert_studio.explore.map_edits import EditHistory
 from sbert_studio.ui import corpora
+from sbert_studio.ui.map_value import CLUSTERS
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.sessions import map_edits
@@ -41,10 +42,10 @@ def test_labels_and_removals_change_the_corpus_and_are_undone(page: Page, corpus
     value, key = edit(page, map_key, corpus_key, {"do": "label", "rows": [0, 2, 99], "name": " urgent "})
     labelled = page.corpora.get(key)
     assert labelled.corpus.fields["label"][:4] == ("urgent", "", "urgent", "") and labelled.id == page.corpora.get(corpus_key).id
-    assert value["by"] == "Clusters" and [(label["label"], rows_of(label)) for label in value["labels"]] == [("urgent", [0, 2])]
+    assert value["by"] == CLUSTERS and [(label["label"], rows_of(label)) for label in value["labels"]] == [("urgent", [0, 2])]
     assert value["layout_key"] == drawn_map_value(page, map_key)["layout_key"] and value["key"] == map_key
     value, key = edit(page, map_key, key, {"do": "undo"})
-    assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == "Clusters" and value["edits"] == []
+    assert "label" not in page.corpora.get(key).corpus.fields and value["by"] == CLUSTERS and value["edits"] == []
     with pytest.raises(StudioError, match="nothing to undo"):
         edit(page, map_key, key, {"do": "undo"})
     whole = page.corpora.get(corpus_key)
@@ -163,8 +164,8 @@ def test_the_name_of_what_is_in_no_cluster_is_the_pages_own_and_is_translated(pa
         now, ids=np.where(np.arange(len(now.ids)) == 3, -1, now.ids), labels=tuple("mine" if row == 5 else "" for row in range(40))
     )
     page.maps.put(replace(drawn, edits=EditHistory(start)), map_key)
-    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 4, 5], "columns": ["Clusters", "label", "no such column", 7]})
-    cells = [["Clusters", "outliers", True]], [["Clusters", "even", False]], [["Clusters", "odd", False], ["label", "mine", False]]
+    listed = handlers.get_items(page, {"key": map_key, "rows": [3, 4, 5], "columns": [CLUSTERS, "label", "no such column", 7]})
+    cells = [[CLUSTERS, "outliers", True]], [[CLUSTERS, "even", False]], [[CLUSTERS, "odd", False], ["label", "mine", False]]
     assert [item["cells"] for item in listed] == list(cells)
 
 
@@ -359,7 +360,7 @@ def test_an_exported_map_contains_the_columns_in_use(page: Page, map_key: str) -
     names = [f"column {number}" for number in range(12)]
     fields = {name: ("a",) * len(drawn.corpus) for name in names}
     page.maps.put(replace(drawn, corpus=replace(drawn.corpus, fields=fields)), map_key)
-    text = handlers.write_html(page, map_key, json.dumps({"columns": ["Clusters", names[11], "no column", 3]})).read_text(encoding="utf-8")
+    text = handlers.write_html(page, map_key, json.dumps({"columns": [CLUSTERS, names[11], "no column", 3]})).read_text(encoding="utf-8")
     assert f'"{names[11]}"' in text and "contains 8 of 12 columns, without column 7" in text
     for sent in ("[]", "{", '{"rows": 3}'):
         with pytest.raises(StudioError):

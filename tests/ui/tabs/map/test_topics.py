@@ -132,7 +132,7 @@ def test_a_language_model_names_the_topics_in_one_edit(page: Page, corpus_key: s
         assert len(server.asked) - asked <= 1, "what did not change comes from the cache"
     labels = {name["label"] for name in action.map["cluster_names"]}
     assert len(labels) == 4 and "outliers" in labels and not labels & {"even", "odd"}
-    assert [group["label"] for group in action.map["broad"]] == ["All texts"] and "3 clusters named" in action.map["edits"][-1]
+    assert [group["label"] for group in action.map["broad"]] == ["All texts"] and "3 topics named" in action.map["edits"][-1]
     assert "sk-secret" not in repr(action) and not toasts
     rows = load_workbook(handlers.write_report(page, with_outliers))["Topics"].iter_rows(min_row=2, values_only=True)
     assert {row[1] for row in rows} == {"All texts", None}
