@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -177,14 +177,19 @@ def existing_path(name: str | Path) -> Path | None:
         return None
 
 
-def require_writable_file(target: Path, *sources: Path | None) -> None:
-    """Raise a StudioError before long work unless ``target`` can be written and is not one of ``sources``; create its folder."""
+def require_writable_file(target: Path, *sources: Path | None, suffixes: Sequence[str] = ()) -> None:
+    """Raise a StudioError before long work unless ``target`` can be written, is not one of ``sources`` and has one of the suffixes, if any.
+
+    Create its folder.
+    """
     try:
         if target.is_dir():
             raise StudioError(_("{name} is a folder", name=target.name or target), "specify a file")
         _require_regular_file(target)
         if target.exists() and any(source is not None and source.exists() and target.samefile(source) for source in sources):
             raise StudioError(_("{name} is the input file", name=target.name), "specify another output file")
+        if suffixes:
+            require_suffix(target, suffixes)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, probe = tempfile.mkstemp(prefix=".part-", dir=target.parent)
         os.close(handle)
@@ -194,6 +199,15 @@ def require_writable_file(target: Path, *sources: Path | None) -> None:
             _("{target} cannot be written: {strerror}", target=target, strerror=error.strerror),
             "choose another folder, or free some disk space",
         ) from error
+
+
+def require_suffix(target: Path, suffixes: Sequence[str]) -> None:
+    """Raise a StudioError unless the name of an output file ends in one of the suffixes: no file of another kind is overwritten."""
+    if target.suffix.lower() not in suffixes:
+        raise StudioError(
+            _("the output cannot be written to {name}", name=target.name),
+            _("use a name that ends in {suffixes}", suffixes=", ".join(suffixes)),
+        )
 
 
 def _require_regular_file(target: Path) -> None:

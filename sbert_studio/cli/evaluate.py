@@ -173,13 +173,12 @@ def evaluate(
 
 
 def _evaluate_retrieval(models: list[str], source: str, options: RetrievalOptions, out: Path | None) -> Answer:
-    from ..services.retrieval_files import require_suffix, write_retrieval
+    from ..services.retrieval_files import SUFFIXES, write_retrieval
     from .evaluation_tables import format_retrieval
 
     if out is not None:  # before the evaluation, which may take hours
-        require_suffix(out)
         require_writable_file(
-            out, existing_path(source), None if options.corpus is None else Path(options.corpus)
+            out, existing_path(source), None if options.corpus is None else Path(options.corpus), suffixes=SUFFIXES
         )  # the table, and its further documents
     with open_studio() as studio, progress_by_phase() as begin_phase:
         found = studio.retrieval.evaluate(models, source, options, begin_phase=begin_phase)

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import StudioError
 from ..explore import DEFAULT_RESULTS, DEFAULT_SEED
-from ..workspace import require_writable_file
+from ..workspace import require_suffix, require_writable_file
 from .completion import complete_runs
 from .options import (
     EngineOptions,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..services.results import TopicInfo
 
 _TYPES = "csv, tsv, jsonl, xlsx, parquet or txt"
+_TABLES = (".csv", ".xlsx")
 _DOCUMENTS = "documents: md, html, docx, pdf, a folder, zip or quoted pattern of them, a BEIR folder"
 File = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; or {_DOCUMENTS}.")]
 FileOrShards = Annotated[Path, typer.Argument(metavar="FILE", help=f"{_TYPES}; {_DOCUMENTS}; or a folder of shards written by encode.")]
@@ -68,7 +69,7 @@ def similarity(
         if a is not None:
             raise StudioError("both texts and --pairs were specified", "specify either two texts or --pairs")
         if out is not None:
-            require_writable_file(out, pairs)
+            require_writable_file(out, pairs, suffixes=_TABLES)
         table = studio.data.read_table(pairs)
         model = choose_model(studio, model, table)
         with progress("encoding") as report:
@@ -254,7 +255,7 @@ def duplicates(
     with open_studio() as studio:
         corpus = _choose_unit(_read_corpus(studio, file, texts), unit)
         if out is not None:
-            require_writable_file(out, file)
+            require_writable_file(out, file, suffixes=_TABLES)
         model = choose_model(studio, texts.model, corpus)
         with progress("comparing") as report:
             found = studio.search.find_duplicates(corpus, model, report)
@@ -290,7 +291,7 @@ def map(
     params = ProjectionParams(seed=seed, layout=layout)
     with open_studio() as studio:
         corpus = _choose_unit(_read_corpus(studio, file, texts), unit)
-        require_writable_file(out, file)
+        require_writable_file(out, file, suffixes=(".html", ".htm"))
         model = choose_model(studio, texts.model, corpus)
         with progress("drawing", "steps") as report:
             view = studio.map.draw(corpus, params, cluster_params, model, report)
@@ -319,9 +320,9 @@ def topics(
     params = _cluster_params(topics, seed)
     from ..services.topic_names import name_topics, with_names
     from ..services.topic_report import make_topic_report
-    from ..services.topic_report_files import require_report_suffix, write_topic_report
+    from ..services.topic_report_files import SUFFIXES, write_topic_report
 
-    require_report_suffix(out)
+    require_suffix(out, SUFFIXES)
     with open_studio() as studio:
         is_named = bool(llm.llm_url or llm.llm_model or llm_hint)
         language_model = studio.language_models.open(llm.llm_url, llm.llm_model) if is_named else None

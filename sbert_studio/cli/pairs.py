@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..services import Studio
     from ..services.written_queries import WritingOptions
 
-_JSONL = ".jsonl"
 _MARGINS = ("relative-margin", "absolute-margin", "max-score", "min-score")
 _LEAST_SHOWN = 10  # suspicious labels
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE.jsonl", help="Output file, which train reads.")]
@@ -119,7 +118,7 @@ def pairs(
         found = studio.pairs.make(source, names, options, language_model=language_model, writing=writing, begin_phase=begin_phase)
     found.write(out)
     print_notes(None, "", found.notes)
-    lines: list[str | list[str]] = [f"{found.documents:,} documents, {found.passages:,} passages, {len(found.all_pairs):,} pairs: {out}"]
+    lines: list[str | list[str]] = [f"{found.describe()} Written to {out}."]
     for origin in dict.fromkeys((*found.kept, *found.dropped)):
         reasons = ", ".join(f"{reason} {number:,}" for reason, number in found.dropped.get(origin, {}).items())
         lines.append(f"{origin}: {found.kept.get(origin, 0):,} pairs" + (f"; dropped: {reasons}" if reasons else ""))
@@ -187,8 +186,8 @@ def negatives(
         raise StudioError("no pair has a negative", "search more documents, or lower the margins")
     found.write(out)
     print_notes(found.account, "used", found.notes)
-    summary = f"{found.negatives:,} negatives for {len(found.rows):,} pairs from {found.corpus:,} texts: {out}"
-    rest = f"not used: {found.suspected_false:,} texts that may be relevant; left out: {found.without:,} pairs without a negative"
+    summary = f"{found.negatives:,} negatives for {len(found.rows):,} pairs from {found.corpus:,} passages: {out}"
+    rest = f"not used: {found.suspected_false:,} passages that may be relevant; left out: {found.without:,} pairs without a negative"
     lines: list[str] = [summary, rest, *found.describe_margin()]
     for row in found.examples:
         lines.append(f"{one_line(row.query, 90)}")
@@ -198,13 +197,11 @@ def negatives(
 
 
 def _require_json_lines(out: Path, *sources: Path | None) -> None:
-    if out.suffix.lower() != _JSONL:
-        raise StudioError(f"{out.name} is not a JSON Lines file", "use an --out name that ends in .jsonl")
     for folder in (source for source in sources if source is not None and source.is_dir()):
         corpus = folder / "corpus.jsonl"  # of a BEIR folder, which contains documents in this file alone
         if out.resolve() == corpus.resolve() or (not corpus.is_file() and out.resolve().is_relative_to(folder.resolve())):
             raise StudioError(f"{out} is among the documents of {folder}, and would be read as one of them", "write it elsewhere")
-    require_writable_file(out, *sources)
+    require_writable_file(out, *sources, suffixes=(".jsonl",))
 
 
 @with_options
@@ -221,7 +218,7 @@ def labels(
 
     overrides = file_format.overrides()
     if out is not None:
-        require_writable_file(out, Path(source))
+        require_writable_file(out, Path(source), suffixes=(".csv",))
     with open_studio() as studio, progress("encoding", "texts") as report:
         is_run = source.startswith("run-") and not Path(source).exists()
         found = (

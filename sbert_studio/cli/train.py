@@ -70,9 +70,7 @@ def check(
 ) -> Answer:
     """Detect a file's format, report problems, and optionally fix or convert it."""
     if out is not None:
-        if out.suffix.lower() not in (".csv", ".parquet"):
-            raise StudioError(f"{out.name} is neither a CSV nor a Parquet file", "use an --out name that ends in .csv or .parquet")
-        require_writable_file(out, file, dev)
+        require_writable_file(out, file, dev, suffixes=(".csv", ".parquet"))
     elif fix or convert:
         raise StudioError("the changed rows need an output file", "add --out FILE.csv or FILE.parquet; the input file is not changed")
     fixed: Sequence[Finding] = ()

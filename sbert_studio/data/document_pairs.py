@@ -40,6 +40,7 @@ SOURCES: dict[str, tuple[Origin, ...]] = {
 DEFAULT_SOURCES = ("structure", "crop")
 ORIGIN, DOCUMENT_ID = PAIR_COLUMNS[2:]
 TOO_SHORT, IDENTICAL, DUPLICATE, AMBIGUOUS = _("too short"), _("identical sides"), _("duplicate"), _("query of several documents")
+NO_QUERY = _("without a query")
 _HEADING_SHARE = 0.5  # share of the headings that become queries; the others stay in their passages, where search needs them
 _MIN_UNITS = {"title": 2, "heading": 2, "question": 3, "summary": 3, "cloze": 4, "crop": 4, "written": 2}
 _MIN_PASSAGE_UNITS = 8
@@ -100,6 +101,7 @@ class PairCollection:
 
     pairs: list[DocumentPair] = field(default_factory=list)
     dropped: dict[str, Counter[str]] = field(default_factory=dict)
+    _reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # of the passages of dropped pairs
 
     def add(self, candidates: Iterable[DocumentPair]) -> None:
         """Add the candidates that can be used: neither too short, equal on both sides, repeated, nor ambiguous."""
@@ -111,19 +113,28 @@ class PairCollection:
         for pair in candidates:
             query, passage = key = normalize_text(pair.query), normalize_text(pair.document)
             if len(_UNIT.findall(query)) < _MIN_UNITS[pair.origin] or len(_UNIT.findall(passage)) < _MIN_PASSAGE_UNITS:
-                self.drop(pair.origin, TOO_SHORT)
+                self.drop(pair, TOO_SHORT)
             elif query == passage:
-                self.drop(pair.origin, IDENTICAL)
+                self.drop(pair, IDENTICAL)
             elif key in seen:
-                self.drop(pair.origin, DUPLICATE)
+                self.drop(pair, DUPLICATE)
             elif len(documents_of[query]) > 1:
-                self.drop(pair.origin, AMBIGUOUS)
+                self.drop(pair, AMBIGUOUS)
             else:
                 seen.add(key)
                 self.pairs.append(pair)
 
-    def drop(self, source: Origin, reason: str) -> None:
-        self.dropped.setdefault(source, Counter())[reason] += 1
+    def drop(self, pair: DocumentPair, reason: str) -> None:
+        self.dropped.setdefault(pair.origin, Counter())[reason] += 1
+        self._reasons[pair.document_id, pair.document] = reason
+
+    def unused_passages(self, documents: Sequence[str]) -> dict[str, int]:
+        """Return the number of passages without a pair by reason, of those whose documents are given."""
+        used = {(pair.document_id, pair.document) for pair in self.pairs}
+        known = set(documents)
+        found = Counter(reason for one, reason in self._reasons.items() if one not in used and one[0] in known)
+        found[NO_QUERY] = max(0, len(documents) - len(used) - found.total())
+        return dict(+found)
 
     @property
     def kept(self) -> Counter[str]:

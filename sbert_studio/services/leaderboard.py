@@ -184,12 +184,7 @@ def dataset_names(entries: Iterable[LeaderboardEntry]) -> dict[str, str]:
 
 def write_leaderboard(path: Path, entries: Sequence[LeaderboardEntry]) -> Path:
     """Write entries as CSV (without live formulas) or as a Markdown table, depending on the file's suffix."""
-    if path.suffix.lower() not in (".csv", ".md"):
-        raise StudioError(
-            _("the leaderboard cannot be written as {suffix}", suffix=repr(path.suffix or path.name)),
-            "specify a file that ends in .csv or .md",
-        )
-    require_writable_file(path)
+    require_writable_file(path, suffixes=(".csv", ".md"))
     if path.suffix.lower() == ".csv":
         write_rows(path, list(_COLUMNS), [_cells(one) for one in entries])
         return path

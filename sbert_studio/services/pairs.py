@@ -126,8 +126,10 @@ class PairService(Service):
         found = make_document_pairs(texts, origins, options, begin_phase("making pairs", "passages"))
         for pair in found.pairs:
             if pair.document_id in held_out:
-                found.drop(pair.origin, HELD_OUT)
+                found.drop(pair, HELD_OUT)
         found.pairs = [pair for pair in found.pairs if pair.document_id not in held_out]
+        owners = [texts[place].document for place in source.places(held_out)]
+        unused = {**found.unused_passages(owners), HELD_OUT: len(texts) - len(owners)}
         if not found.pairs:
             raise StudioError(
                 _("the documents of {name} give no pairs", name=source.documents.name), "use more or longer documents, or another source"
@@ -137,7 +139,8 @@ class PairService(Service):
         notes = list(source.documents.notes())
         if missing := [origin for origin in origins if not found.kept[origin]]:
             notes.append(_("No pairs were made from: {origins}.", origins=", ".join(missing)))
-        return MadePairs(tuple(found.pairs), len(source.documents), len(source.passages), dropped, tuple(notes))
+        unused = {reason: count for reason, count in unused.items() if count}
+        return MadePairs(tuple(found.pairs), len(source.documents), len(source.passages), dropped, unused, tuple(notes))
 
     def _write(
         self,
@@ -155,8 +158,10 @@ class PairService(Service):
         if queries and options.depth:
             encoder = self._languages.load(source.model, "document")
             places, asked = list(queries), list(queries.values())
-            vectors = self._vectors(source.texts, encoder, begin_phase, "encoding the passages")
-            query_vectors = self._vectors(asked, self._languages.load(source.model, "query"), begin_phase, "encoding the queries")
+            vectors = self._vectors(source.texts, encoder, begin_phase("encoding the passages", "passages"))
+            query_vectors = self._vectors(
+                asked, self._languages.load(source.model, "query"), begin_phase("encoding the queries", "queries")
+            )
             owners = [passage.document for passage in source.passages]
             found = finds_document(query_vectors, vectors, places, owners, options.depth, encoder.similarity_name)
             failures[NOT_FOUND] += found.count(False)
@@ -201,8 +206,8 @@ class PairService(Service):
         asked = searched.add_pairs(examples, fields.get(DOCUMENT_ID))
         queries, texts = list(asked), searched.texts
         vectors = (
-            self._vectors(queries, self._languages.load(model, "query"), begin_phase, "encoding the queries"),
-            self._vectors(texts, encoder, begin_phase, "encoding the texts"),
+            self._vectors(queries, self._languages.load(model, "query"), begin_phase("encoding the queries", "queries")),
+            self._vectors(texts, encoder, begin_phase("encoding the passages", "passages")),
         )
         positives = list(asked.values())
         excluded = [searched.related(query, rows) for query, rows in asked.items()]
@@ -228,8 +233,8 @@ class PairService(Service):
             self._languages.language_notes(queries, model),
         )
 
-    def _vectors(self, texts: Sequence[str], encoder: Encoder, begin_phase: BeginPhase, phase: str) -> np.ndarray:
-        report, parts = begin_phase(phase, "texts"), list[np.ndarray]()
+    def _vectors(self, texts: Sequence[str], encoder: Encoder, report: Progress | None) -> np.ndarray:
+        parts = list[np.ndarray]()
         for start in range(0, len(texts) or 1, _AT_ONCE):
             part = texts[start : start + _AT_ONCE]
             parts.append(self._resources.vectors.get(part, digest_texts(part), encoder, _shifted(report, start, len(texts))))

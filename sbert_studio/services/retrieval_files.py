@@ -7,21 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..data.cells import write_rows, xlsx_cell
-from ..errors import StudioError
 from ..evaluation.ranking import METRICS
-from ..i18n import _, with_full_stop
-from ..workspace import atomic_file
+from ..i18n import with_full_stop
+from ..workspace import atomic_file, require_suffix
 from .results import RetrievalResult, RetrievalScores
 
 _SHEETS = "Scores", "Comparisons", "Queries", "Missed", "Notes"
-_SUFFIXES = (".xlsx", ".csv")
+SUFFIXES = (".xlsx", ".csv")
 _Rows = Iterator[Sequence[Any]]
-
-
-def require_suffix(path: Path) -> None:
-    """Raise a StudioError unless a result can be written to a file of this name."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise StudioError(_("scores cannot be written to {name}", name=path.name), "choose a name with the suffix .xlsx or .csv")
 
 
 def write_retrieval(result: RetrievalResult, path: Path) -> Path:
@@ -30,7 +23,7 @@ def write_retrieval(result: RetrievalResult, path: Path) -> Path:
     Raises:
         StudioError: the suffix is not supported.
     """
-    require_suffix(path)
+    require_suffix(path, SUFFIXES)
     if path.suffix.lower() == ".csv":
         head, *rows = _scores(result)
         write_rows(path, [str(name) for name in head], rows)

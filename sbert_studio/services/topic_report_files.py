@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.cells import clean, set_xlsx_value
-from ..errors import StudioError
 from ..i18n import ENGLISH, Message, _, join, load_catalog, ngettext, translate
-from ..workspace import atomic_file
+from ..workspace import atomic_file, require_suffix
 from .topic_report import EXAMPLES, TopicCategories, TopicReport, TopicTimeline
 
 if TYPE_CHECKING:
@@ -35,22 +34,13 @@ def write_topic_report(report: TopicReport, path: Path, language: str = ENGLISH)
     Raises:
         StudioError: the suffix is not supported.
     """
-    require_report_suffix(path)
+    require_suffix(path, SUFFIXES)
     with atomic_file(path) as part:
         if path.suffix.lower() == ".xlsx":
             _Workbook(report, language).book.save(part)
         else:
             part.write_text(_html(report, language), encoding="utf-8")
     return path
-
-
-def require_report_suffix(path: Path) -> None:
-    """Raise a StudioError unless a report can be written to ``path``."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise StudioError(
-            _("a topic report cannot be written to {name}", name=path.name),
-            "choose a name with the suffix .xlsx (workbook) or .html (page)",
-        )
 
 
 def residual_note(table: TopicCategories) -> str:

@@ -256,7 +256,7 @@ def test_a_file_is_mended_and_converted_into_one_of_its_own(cli: Any, pairs: Pat
     ("options", "words"),
     [
         (["--fix"], "need an output file"), (["--convert", "scored_to_labelled"], "need an output file"),
-        (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"), (["--fix", "--out", "x.xlsx"], "neither a CSV nor a Parquet"),
+        (["--convert", "alchemy", "--out", "x.csv"], "no conversion called"), (["--fix", "--out", "x.xlsx"], "ends in .csv, .parquet"),
         (["--fix", "--out", "pairs.csv"], "is the input file"), (["--scale", "wide"], "is not a scale"), (["--scale", "5-5"], "is empty"),
         (["--kind", "quadruplets"], "is not a known kind of examples"), (["--columns", "sentence1,"], "does not name any columns"),
         (["--columns", "sentence1,nothing"], "no column 'nothing'"), (["--group", "nothing"], "no column 'nothing'"),
@@ -431,6 +431,12 @@ def test_a_file_that_is_read_is_never_written_over(cli: Any, corpus: Path, pairs
     for command in (["encode", corpus, "--out", link], ["map", corpus, "--out", corpus], ["similarity", "--pairs", pairs, "--out", pairs]):
         assert "is the input file" in refused(cli(*command, "--json"))
     assert (corpus.read_bytes(), pairs.read_bytes()) == before
+    other = corpus.with_name("other.zip")
+    other.write_bytes(b"of another kind")
+    commands = (["similarity", "--pairs", pairs], ["duplicates", corpus], ["map", corpus], ["labels", pairs], ["check", pairs, "--fix"])
+    for command in (*commands, ["pairs", corpus], ["negatives", pairs], ["topics", corpus], ["leaderboard"]):
+        assert "use a name that ends in ." in refused(cli(*command, "--out", other, "--json"))
+    assert other.read_bytes() == b"of another kind"
 
 
 def test_a_path_without_a_file_is_named_as_it_was_given(cli: Any, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from sbert_studio.data.document_pairs import (
     AMBIGUOUS,
     DUPLICATE,
     IDENTICAL,
+    NO_QUERY,
     TOO_SHORT,
     DocumentPair,
     PairCollection,
@@ -134,6 +135,8 @@ def test_unusable_pairs_are_counted_by_reason() -> None:
     found.add(DocumentPair(query, document, "cloze", name) for query, document, name in pairs)
     assert [pair.document_id for pair in found.pairs] == ["1"] and found.kept == Counter(cloze=1)
     assert found.dropped == {"cloze": {DUPLICATE: 1, TOO_SHORT: 2, IDENTICAL: 1, AMBIGUOUS: 2}}
+    passages = {TOO_SHORT: 2, IDENTICAL: 1, AMBIGUOUS: 1, DUPLICATE: 1, NO_QUERY: 2}  # the copy of a used passage is another one
+    assert found.unused_passages(["1", "1", "2", "2", "3", "4", "6", "7"]) == passages
 
 
 @pytest.mark.parametrize("names", [[], ["structure", "nothing"]])

@@ -47,6 +47,7 @@ def test_pairs_are_previewed_counted_and_trained_on_unchanged(
 ) -> None:
     found = studio.pairs.make(studio.pairs.read(documents))
     plain = found.to_json()
+    assert str(found.describe()) == f"{len(found.all_pairs)} pairs from 12 of 12 passages in 6 documents." and not found.unused
     assert (found.documents, found.passages) == (6, 12) and plain["kept"]["question"] == 6 and plain["kept"]["summary"] >= 10
     assert {pair["origin"] for pair in plain["pairs"]} == set(plain["kept"]) and len(plain["pairs"]) <= 10 * len(plain["kept"])
     found.write(tmp_path / "pairs.jsonl")
@@ -121,6 +122,9 @@ def test_no_queries_are_written_for_documents_that_are_held_out(studio: Studio, 
         estimate = studio.pairs.estimate(source, model, held_out=["d0", "d4"])
         found = studio.pairs.make(source, ["llm"], language_model=model, held_out=["d0", "d4"])
     assert {owner[text] for text in owner if any(text in prompt for prompt in server.prompts)} == {"d1", "d2", "d3", "d5"}
+    assert found.unused == {"kept for the comparison": 4} and "from 8 of 12 passages in 6 documents. The others gave none: 4 kept" in str(
+        found.describe()
+    )
     assert estimate.requests == 8 and {(pair.query, pair.document_id) for pair in found.all_pairs} == {
         (" ".join(TOPICS[number]), f"d{number}") for number in (1, 2, 3, 5)
     }
@@ -167,7 +171,7 @@ def test_mining_that_was_stopped_encodes_only_what_is_missing(
 
     def begin(phase: str, _unit: str) -> Callable[[int, int], None]:
         def report(done: int, total: int) -> None:
-            if "encoding the texts" in phase:
+            if "encoding the passages" in phase:
                 shown.append((done, total))
                 if len(shown) == 2:
                     raise StoppedError

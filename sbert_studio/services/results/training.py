@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from ...data.document_pairs import DocumentPair
 from ...data.row_report import RowReport
 from ...data.schema.roles import SCORE_SUFFIX
-from ...i18n import _, join
+from ...i18n import _, join, ngettext
 from ...runs.run import Run
 from ...serialization import Internal, JsonResult, doc
 from ...training.events import format_rate
@@ -42,6 +42,7 @@ class MadePairs(JsonResult):
     documents: Annotated[int, doc("number of documents")]
     passages: Annotated[int, doc("number of passages of these documents")]
     dropped: Annotated[Mapping[str, Mapping[str, int]], doc("number of pairs that were not used, by origin and reason")]
+    unused: Annotated[Mapping[str, int], doc("number of passages that gave no pair, by reason")]
     notes: tuple[str, ...] = ()
 
     @computed_field(description="number of pairs by origin")  # type: ignore[prop-decorator]
@@ -57,6 +58,19 @@ class MadePairs(JsonResult):
             step = max(1, count // _PREVIEWED)
             found += [pair for pair in self.all_pairs if pair.origin == origin][::step][:_PREVIEWED]
         return found
+
+    def describe(self) -> str:
+        """Return the number of pairs and of passages that gave them, and why the others gave none."""
+        used = self.passages - sum(self.unused.values())
+        values = {"used": f"{used:,}", "passages": f"{self.passages:,}", "documents": f"{self.documents:,}"}
+        made = ngettext(
+            "{n} pair from {used} of {passages} passages in {documents} documents.",
+            "{n} pairs from {used} of {passages} passages in {documents} documents.",
+            len(self.all_pairs),
+            **values,
+        )
+        reasons = [_("{number} {reason}", number=f"{count:,}", reason=reason) for reason, count in self.unused.items()]
+        return join(" ", [made, _("The others gave none: {reasons}.", reasons=join(", ", reasons))] if reasons else [made])
 
     def write(self, path: Path) -> None:
         """Write all pairs as JSON Lines."""

@@ -390,11 +390,8 @@ def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path
 
 def _describe_pairs(pairs: MadePairs) -> str:
     dropped = sum(number for reasons in pairs.dropped.values() for reason, number in reasons.items() if reason != HELD_OUT)
-    made = ngettext(
-        "{n} pair from {passages} passages.", "{n} pairs from {passages} passages.", len(pairs.all_pairs), passages=f"{pairs.passages:,}"
-    )
     left_out = ngettext("{n} candidate was dropped.", "{n} candidates were dropped.", dropped)
-    return join(" ", [made, left_out] if dropped else [made])
+    return join(" ", [pairs.describe(), left_out] if dropped else [pairs.describe()])
 
 
 def _pairs_table(pairs: MadePairs) -> Value:
@@ -416,8 +413,8 @@ def _pairs_table(pairs: MadePairs) -> Value:
 def _describe_negatives(mined: MinedNegatives) -> str:
     parts = [
         ngettext(
-            "{n} hard negative among {corpus} texts.",
-            "{n} hard negatives among {corpus} texts.",
+            "{n} hard negative among {corpus} passages.",
+            "{n} hard negatives among {corpus} passages.",
             mined.negatives,
             corpus=f"{mined.corpus:,}",
         )

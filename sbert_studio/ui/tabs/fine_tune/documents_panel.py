@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from ...state import SelectedCorpus
 
 PASSAGES, TRAIN, USE = "passages", "train", "use"
+RESUME = "resume"
 _LABELS = {
     "structure": "Structure",
     "crop": "Sentences and spans",
@@ -86,6 +88,8 @@ class ClickedGuide:
     view: GuideView
     choice: ModelChoice = _NO_CHOICE
     tabs: Update | Unchanged = UNCHANGED
+    chosen: str | Unchanged = UNCHANGED  # id of the run to follow
+    runs_version: int | Unchanged = UNCHANGED
 
 
 def show_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
@@ -111,9 +115,16 @@ def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value
 
 
 def click_step(
-    page: Page, corpus: str | None, owner: object, model: str | None, settings_form: Value, writing: WritingInputs, selection: Selection
+    page: Page,
+    corpus: str | None,
+    owner: object,
+    model: str | None,
+    settings_form: Value,
+    writing: WritingInputs,
+    runs_version: int,
+    selection: Selection,
 ) -> ClickedGuide:
-    """Carry out an action of a step: start or stop its job, show or load its result, or use the model."""
+    """Carry out an action of a step: start or stop its job, show or load its result, continue the run, or use the model."""
     selected, visitor, action, step = page.corpora.selected(corpus), page.visitor(owner), selection.action, str(selection.item)
     if action == "start":
         settings = GuideSettings(**parse_values(fields_of(GuideSettings), form_values(settings_form)))
@@ -136,6 +147,9 @@ def click_step(
     elif action == "load":
         file = made.negatives if step == NEGATIVES else made.pairs
         return ClickedGuide(_view(page, corpus, owner, made="" if file is None else file.id))
+    elif action == RESUME and made.run is not None:
+        page.studio.fine_tune.resubmit(made.run.id)
+        return ClickedGuide(_view(page, corpus, owner), chosen=made.run.id, runs_version=runs_version + 1)
     elif action == "use" and made.run is not None:
         return ClickedGuide(_view(page, corpus, owner), use_model(page, made.run.id, owner), props(selected=SEARCH))
     return ClickedGuide(_view(page, corpus, owner))
@@ -213,7 +227,7 @@ def steps_view(page: Page, selected: SelectedCorpus, results: MadeData, job: Job
         _step(PASSAGES, "Passages", "done", _passages_text(passages), [("Show", "show")] if passages else []),
         _pairs_step(results, job),
         _negatives_step(results),
-        _train_step(results.run, has_pairs=results.pairs is not None),
+        _train_step(results.run, () if results.run is None else page.studio.fine_tune.list_actions(results.run), results.pairs is not None),
         _comparison_step(results),
         _step(USE, "Use", "", "The model finds passages in Search.", [("Use in Search", "use")] if _has_model(results.run) else []),
     ]
@@ -290,15 +304,16 @@ def _has_model(run: Run | None) -> bool:
     return run is not None and run.model_path is not None and not run.active
 
 
-def _train_step(run: Run | None, *, has_pairs: bool) -> Value:
+def _train_step(run: Run | None, actions: Collection[str], has_pairs: bool) -> Value:
     if run is None:
         text = "Check the settings, then press Start training." if has_pairs else "With the pairs, as with any other data."
         return _step(TRAIN, "Train", "", text)
     if run.active:
         return _step(TRAIN, "Train", "running", _("{name}: {share} done.", name=run.name, share=_run_share(run)))
-    gain, status = gain_view(run), "done" if _has_model(run) else ""
+    gain, status = gain_view(run), "done" if run.status == "finished" and _has_model(run) else ""
     if gain is None or not status:
-        return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)))
+        offered = [("Continue", RESUME)] if RESUME in actions else []
+        return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)), offered)
     values = {"name": run.name, "before": gain["before"], "after": gain["after"], "verdict": gain["verdict"]}
     text = (
         _("{name}: {before} before, {after} after, on held-out pairs: {verdict}.", **values)

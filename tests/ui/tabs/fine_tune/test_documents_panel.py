@@ -49,7 +49,7 @@ def corpus(page: Page, tmp_path: Path) -> str:
 def click(page: Page, corpus: str, action: str, step: str = "", writing: WritingInputs | None = None, **settings: object) -> ClickedGuide:
     form = documents_panel.settings_form(page.studio)
     form["values"] |= settings
-    return documents_panel.click_step(page, corpus, None, None, form, writing or WritingInputs(), Selection(action, step))
+    return documents_panel.click_step(page, corpus, None, None, form, writing or WritingInputs(), 1, Selection(action, step))
 
 
 def end_job(page: Page, corpus: str) -> tuple[JobView, GuideView]:
@@ -243,7 +243,7 @@ def test_few_documents_cannot_prove_a_gain(page: Page, tmp_path: Path) -> None:
     assert "a gain cannot be proved" in steps_of(view)["pairs"]["text"], job
 
 
-def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus: str) -> None:
+def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus: str, tmp_path: Path) -> None:
     click(page, corpus, "start", "pairs", crop=False)
     _job, view = end_job(page, corpus)
     assert view.documents_timer == {"__type__": "update", "active": False}
@@ -262,6 +262,19 @@ def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus:
         assert ("current" in [one["status"] for one in steps_of(polled).values()]) is (status != "running")
         state = polled.guide_state
         assert documents_panel.poll_guide(page, corpus, None, state) is None
+    assert steps_of(polled)["train"] | {"text": ""} == {
+        "name": "train", "title": "Train", "status": "current", "text": "", "actions": [["Continue", "resume"]]
+    }  # fmt: skip
+    (tmp_path / "model").mkdir()
+    for status in ("stopped", "finished"):  # a stopped run has a model too
+        page.studio.store.record(run.id, status=status, model_path=tmp_path / "model")
+        step = steps_of(documents_panel.refresh_guide(page, corpus, None))["train"]
+        assert (step["status"] == "done", bool(step["actions"])) == (status == "finished", status == "stopped")
+    page.studio.store.record(run.id, status="stopped")
+    page.studio.store.release(run.id)  # as after its end
+    clicked = click(page, corpus, "resume", "train")
+    assert (clicked.chosen, clicked.runs_version) == (run.id, 2)
+    assert waiting.ended(lambda: page.studio.store.get(run.id)).status == "failed", "it was started, but has no files"
 
 
 def test_a_comparison_no_longer_applies_once_its_run_went_on_or_has_another_strength(page: Page, corpus: str) -> None:
