@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -65,7 +64,7 @@ def serve(
             keys = _read_keys(api_key_file)
             print_message("loading the model")
             from ..models.prompts import SearchSettings
-            from ..server.app import Server
+            from ..server.app import Server, open_listener
             from ..server.engine import Engine, EngineOptions
             from ..server.gate import ServerLimits
 
@@ -74,7 +73,7 @@ def serve(
             with open_studio() as studio:
                 server = Server(lambda observe: Engine(studio.catalog, options, observe), limits, (*studio.settings.api_keys, *keys))
                 server.engine.warm_up()
-                listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+                listener = open_listener(host, port)
                 server.serve(listener, lambda: _announce(server, host, listener.getsockname()[1]), SHUTDOWN.wait)
         except StoppedError:
             if not SHUTDOWN.is_requested():

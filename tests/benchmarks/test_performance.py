@@ -10,6 +10,7 @@ import growth
 import growth_chart
 import performance
 import pytest
+import serving
 import speed
 from claims import Claims, MachineTable, Ratio, Setting
 from plan import plan
@@ -228,3 +229,9 @@ def test_files_without_scores_and_unknown_models_are_refused(
     assert speed.main(["train", "--data", str(texts)]) == 2
     assert "pairs with a score" in capsys.readouterr().err
     assert speed.main(["startup", "--model", "no-such-model"]) == 2
+
+
+def test_requests_per_second_are_compared_at_the_same_latency() -> None:
+    levels = [serving.Level(1, 10.0, 20.0), serving.Level(2, 18.0, 40.0), serving.Level(4, 16.0, 100.0)]
+    rates = [serving.rate_below(levels, limit) for limit in (10, 20, 30, 40, 70, 200)]
+    assert rates == [0, 10, 14, 18, 18, 18]

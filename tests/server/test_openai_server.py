@@ -30,7 +30,7 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.models.poly_encoder import create_poly_encoder
 from sbert_studio.models.prompts import SearchSettings
 from sbert_studio.models.similarity import unit
-from sbert_studio.server.app import Server
+from sbert_studio.server.app import Server, open_listener
 from sbert_studio.server.batcher import Batcher, ServerStoppingError
 from sbert_studio.server.engine import Engine, EngineOptions
 from sbert_studio.server.gate import ServerLimits
@@ -93,7 +93,8 @@ class Client(httpx.Client):
 def serving(home: Path, options: EngineOptions, limits: ServerLimits | None = None, keys: Sequence[str] = ()) -> Iterator[Client]:
     catalog = Catalog(Workspace(home), device="cpu")
     server = Server(lambda observe: Engine(catalog, options, observe), limits or ServerLimits(), keys)
-    listener, ready, stop = socket.create_server(("127.0.0.1", 0)), threading.Event(), threading.Event()
+    listener, ready, stop = open_listener("127.0.0.1", 0), threading.Event(), threading.Event()
+    assert listener.proto == socket.IPPROTO_TCP, "otherwise asyncio delays small packets"
     thread = threading.Thread(target=server.serve, args=(listener, ready.set, stop.wait))
     thread.start()
     assert ready.wait(30)
