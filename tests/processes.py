@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_CONTEXT: Any = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    ["sbert_studio.settings", "torch", "transformers", "peft", "accelerate", "sbert_studio.cli.main", "tiny_studio"]
-)
+_FORKS = "forkserver" in multiprocessing.get_all_start_methods()
+_CONTEXT: Any = multiprocessing.get_context("forkserver" if _FORKS else "spawn")
+if _FORKS:
+    _CONTEXT.set_forkserver_preload(
+        ["sbert_studio.settings", "torch", "transformers", "peft", "accelerate", "sbert_studio.cli.main", "tiny_studio"]
+    )
 
 
 # Root without its capabilities may write only what the permissions of the files let their owner write, as anybody else.

@@ -9,7 +9,6 @@ import gzip
 import io
 import lzma
 import os
-import resource
 import socket
 import sqlite3
 import subprocess
@@ -20,9 +19,9 @@ import urllib.error
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import filelock
@@ -30,6 +29,7 @@ import httpx
 import numpy as np
 import pytest
 import torch
+from limits import no_more_memory_than
 
 from sbert_studio.errors import is_out_of_memory, to_user_error
 from sbert_studio.memory import free_memory
@@ -100,23 +100,9 @@ def test_a_library_that_memory_does_not_hold_is_said_so(module: str, error: str)
     assert said.startswith(f"{error} there was not enough memory"), said
 
 
-@contextmanager
-def limited(kind: int, size: int) -> Iterator[None]:
-    """Let this process have ``size`` bytes more of what ``kind`` limits."""
-    before = resource.getrlimit(kind)
-    name = {resource.RLIMIT_AS: "VmSize:", resource.RLIMIT_DATA: "VmData:"}[kind]
-    used = next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
-    resource.setrlimit(kind, (used + size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(kind, before)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="limits of the address space are those of Linux")
-@pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_DATA])
-def test_memory_that_is_free_is_what_the_limits_of_the_process_leave(kind: int) -> None:
-    with limited(kind, 300_000_000):
+@pytest.mark.parametrize("kind", ["AS", "DATA"])
+def test_memory_that_is_free_is_what_the_limits_of_the_process_leave(kind: str) -> None:
+    with no_more_memory_than(300_000_000, kind):
         free = free_memory()
         with pytest.raises(MemoryError) as caught:
             np.empty(1 << 30)

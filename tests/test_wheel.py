@@ -25,7 +25,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds what the wheel holds, and nothing else of this project."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, env={**os.environ, "GITHUB_REPOSITORY": "someone/studio"})
     (wheel,) = (folder / "dist").glob("*.whl")
     zipfile.ZipFile(wheel).extractall(folder / "site")
     return folder / "site"
@@ -49,6 +49,14 @@ def test_the_page_opens_with_all_that_belongs_to_it_and_answers(installed: Path,
     finally:
         process.terminate()
         assert process.wait(30) == 0
+
+
+def test_the_description_for_pypi_has_no_settings_of_a_space_and_whole_links(installed: Path) -> None:
+    metadata = next(installed.glob("*.dist-info/METADATA")).read_text(encoding="utf-8")
+    fields, _, text = metadata.partition("\n\n")
+    assert "Project-URL: Repository, https://github.com/someone/studio" in fields and "Description-Content-Type: text/markdown" in fields
+    assert text.startswith("# SBERT Studio") and "](https://github.com/someone/studio/blob/HEAD/docs/training.md" in text
+    assert not re.findall(r"\]\((?!https?:|#)", text)
 
 
 def test_what_is_pinned_is_within_what_is_declared() -> None:

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import resource
 import shlex
 import shutil
 import signal
@@ -15,13 +14,12 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from limits import no_file_above
 from model_server import Reply, serve_model
 from openpyxl import load_workbook
 from processes import Child, command_line, started
@@ -448,17 +446,6 @@ def test_a_path_without_a_file_is_named_as_it_was_given(cli: Any, tmp_path: Path
     with pytest.raises(StudioError) as hidden:
         existing_file(absent)
     assert str(hidden.value).startswith("there is no file 'absent.csv'."), "visitors of a page are not told its paths"
-
-
-@contextmanager
-def no_file_above(size: int) -> Iterator[None]:
-    """What writes a larger file finds the disk full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli: Any, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from limits import no_more_memory_than
 from safetensors.numpy import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from tiny_studio import cut, flip
@@ -291,12 +291,8 @@ def test_a_lack_of_memory_while_a_model_is_read_is_no_damage(folder: Path) -> No
         torch.empty(1 << 60)
     assert is_out_of_memory(caught.value)
     os.truncate(folder / "model.safetensors", 1 << 40)  # sparse
-    before, used = resource.getrlimit(resource.RLIMIT_AS), int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 30), before[1]))
-    try:
+    with no_more_memory_than(1 << 30):
         for read in (safetensors_error, lambda path: read_weights(path.parent)):
             with pytest.raises(Exception) as caught:
                 read(folder / "model.safetensors")
             assert is_out_of_memory(caught.value), caught.value
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import threading
 import time
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from hub_server import HubServer, Repository, hub_server
+from limits import no_file_above
 from waiting import wait_until
 
 from sbert_studio.data.loading.hub import fetch_hub_file
@@ -211,13 +211,8 @@ def test_a_model_in_the_cache_is_used_while_the_hub_has_a_problem(server: HubSer
 
 def test_a_full_disk_is_not_told_as_a_hub_that_is_away(server: HubServer, hub: Hub, tmp_path: Path) -> None:
     server.models["all/large"] = Repository(large(tmp_path / "large"))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (SOME, before[1]))
-    try:
-        with pytest.raises(OSError) as caught:
-            hub.fetch("all/large", ANONYMOUS)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with no_file_above(SOME), pytest.raises(OSError) as caught:
+        hub.fetch("all/large", ANONYMOUS)
     assert is_disk_full(caught.value)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import resource
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from limits import no_file_above
 from tokenizers import Tokenizer, pre_tokenizers
 from tokenizers.models import Unigram
 from transformers import PreTrainedTokenizerFast
@@ -142,13 +142,8 @@ def test_a_file_that_ends_too_early_is_named(length: int, tmp_path: Path) -> Non
 
 
 def test_a_full_disk_is_not_told_as_a_broken_package(catalog: Catalog) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1]))
-    try:
-        with pytest.raises(Exception) as caught:
-            catalog.load(NAME)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with no_file_above(2048), pytest.raises(Exception) as caught:
+        catalog.load(NAME)
     assert is_disk_full(caught.value), caught.value
     assert not list(catalog.workspace.tables.iterdir())
     assert catalog.load(NAME).dim == 32

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import resource
 import threading
 import zipfile
 from pathlib import Path
@@ -106,6 +105,7 @@ def test_a_training_waits_for_a_rehearsal_and_no_rehearsal_measures_a_training(
 
 
 def test_the_memory_is_that_of_the_work_and_not_of_what_was_before() -> None:
+    resource = pytest.importorskip("resource", reason="the memory of the whole lifetime is that of POSIX")
     old = np.ones(30_000_000)  # 240 MB, page for page
     del old
     lifetime = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

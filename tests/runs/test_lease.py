@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import threading
 import time
@@ -102,6 +101,7 @@ def forget_locks(patch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
+    fcntl = pytest.importorskip("fcntl", reason="locks of POSIX")
     patch.setattr(fcntl, "flock", refuse)
 
 

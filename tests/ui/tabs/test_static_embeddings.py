@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from limits import no_file_above
 from tiny_studio import sentences, studio_at, write_pairs
 from waiting import wait_until
 
@@ -78,17 +77,6 @@ def endless(begun: threading.Event) -> Callable[..., FittedEmbeddings]:
     return work
 
 
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """No file grows beyond 4 kB."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 def test_form_shows_the_chosen_type_and_file(page: Page, texts: Path) -> None:
     names = [name for _, name in static_embeddings.kind_choices(page.studio)]
     assert set(LEARNERS) < set(names) and names[-1] == STATIC
@@ -111,7 +99,7 @@ def test_form_shows_the_chosen_type_and_file(page: Page, texts: Path) -> None:
 
 def test_full_disk_is_reported_and_leaves_no_files(page: Page, texts: Path) -> None:
     wide = QUICK | {"width": "100"}
-    with full_disk():
+    with no_file_above(4096):
         start(page, "glove", texts, wide)
         job = ended(page)
     assert (job.status, job.message, job.hint) == ("failed", "the disk is full", "free some disk space, then try again")
