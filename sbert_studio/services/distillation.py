@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from ..i18n import _, join
 from ..serialization import JsonResult, doc
 from .fine_tune import FineTuneService
 from .jobs import BeginPhase
+from .planning import TrainingPlanner
 from .resources import Resources, Service
 from .static_embeddings import StaticEmbeddingService
 from .training_plan import TrainRequest
@@ -24,6 +25,7 @@ from .training_plan import TrainRequest
 if TYPE_CHECKING:
     from ..models.base import Encoder, PairScorer
     from ..training.events import Event
+    from .results.training import TrainingForecast
 
 LEAST_TEXTS = 40
 """Distinct texts that a distillation needs."""
@@ -93,9 +95,23 @@ class Distillation(JsonResult):
 class DistillationService(Service):
     """Distills encoders and cross-encoders into smaller encoders or static embeddings on the user's texts."""
 
-    def __init__(self, resources: Resources, static: StaticEmbeddingService, fine_tune: FineTuneService) -> None:
+    def __init__(self, resources: Resources, static: StaticEmbeddingService, fine_tune: FineTuneService, planner: TrainingPlanner) -> None:
         super().__init__(resources)
-        self._static, self._fine_tune = static, fine_tune
+        self._static, self._fine_tune, self._planner = static, fine_tune, planner
+
+    def estimate(self, teacher: str, file: str | Path | Table, student: str, *, columns: Sequence[str] = ()) -> TrainingForecast:
+        """Estimate time and memory of the training from a few steps; see :meth:`distill`.
+
+        Raises:
+            StudioError: as :meth:`distill`.
+        """
+        from ..models.base import Encoder
+
+        texts = self._texts(file, columns, lambda phase, unit: None)
+        _require_trainable(texts, teacher, student, {})
+        is_scorer = not isinstance(self.catalog.load_any(teacher), Encoder)
+        data = self._training_table("texts", _split(texts)[0], student, is_scorer=is_scorer, is_trial=True)
+        return self._planner.estimate(_request(data, teacher, student, {}, is_scorer=is_scorer))
 
     def distill(
         self,
@@ -124,22 +140,13 @@ class DistillationService(Service):
             StudioError: there are fewer than 40 texts, or a model cannot be used.
         """
         began = time.perf_counter()
-        texts = self._texts(file, columns, begin_phase)
-        if len(texts) < LEAST_TEXTS:
-            message = _("there are {texts} distinct texts; a distillation needs {least}", texts=len(texts), least=LEAST_TEXTS)
-            raise StudioError(message, "use more texts")
-        if teacher == student and not (settings or {}).get("layers"):
-            raise StudioError(
-                "the teacher and the student are the same model", "choose a larger teacher, or keep only some layers: --set layers=2"
-            )
+        texts, settings = self._texts(file, columns, begin_phase), settings or {}
+        _require_trainable(texts, teacher, student, settings)
         rest, held = _split(texts)
         test, rate, is_scorer = self._test(teacher, student, held, begin_phase)
-        before = test.measure(self._untrained(student, int((settings or {}).get("layers") or 0)))
+        before = test.measure(self._untrained(student, int(settings.get("layers") or 0)))
         data = self._training_table(file.name if isinstance(file, Table) else Path(file).stem, rest, student, is_scorer=is_scorer)
-        settings = {"dev_fraction": 0, "evaluation": "split", **(settings or {}), "teacher": teacher}
-        settings.setdefault("loss", "distill_kl" if is_scorer else "embedding_mse")
-        choices = SchemaOverrides(kind="triplets" if is_scorer else "sentences", columns=data.columns, as_read=True)
-        request = TrainRequest(data, choices=choices, overrides=settings, model=student, owner=owner, name=name or None)
+        request = replace(_request(data, teacher, student, settings, is_scorer=is_scorer), owner=owner, name=name or None)
         progress = begin_phase("training", "steps")
 
         def on_event(event: Event) -> None:
@@ -205,14 +212,21 @@ class DistillationService(Service):
         test = _AgreementTest.build(self.catalog.load(student), scorer, held, progress)
         return test, _rate(lambda some: scorer.predict([(one, one) for one in some]), held), True
 
-    def _training_table(self, name: str, texts: Sequence[str], student: str, *, is_scorer: bool) -> Table:
-        """Return the texts, or for a cross-encoder each with its nearest text by the student, one of the next near, and random ones."""
+    def _training_table(self, name: str, texts: Sequence[str], student: str, *, is_scorer: bool, is_trial: bool = False) -> Table:
+        """Return the texts, or for a cross-encoder each with its nearest text by the student, one of the next near, and random ones.
+
+        Args:
+            is_trial: take random texts as the near ones, so that none need be encoded.
+        """
         if not is_scorer:
             return table_from_columns(name, {"text": texts})
         random = np.random.default_rng(_SEED)
         pool = np.sort(random.permutation(len(texts))[:_POOL])
-        vectors = _unit(self.catalog.load(student).encode(list(texts)))
-        near = _nearest(vectors, vectors[pool], pool, _NEAR)
+        if is_trial:
+            near = random.integers(len(texts), size=(len(texts), _NEAR))
+        else:
+            vectors = _unit(self.catalog.load(student).encode(list(texts)))
+            near = _nearest(vectors, vectors[pool], pool, _NEAR)
         columns = {"text": list(texts), "near_1": [texts[place] for place in near[:, 0]]}
         others = [near[np.arange(len(texts)), random.integers(1, near.shape[1], len(texts))]]
         others += [(np.arange(len(texts)) + random.integers(1, len(texts), len(texts))) % len(texts) for _ in range(_NEGATIVES - 1)]
@@ -256,6 +270,23 @@ class _AgreementTest:
         overlap = np.mean([len(set(one) & set(other)) / top for one, other in zip(best.tolist(), wanted.tolist(), strict=True)])
         resampled = bootstrap_spearman(found.ravel(), self.scores.ravel())
         return Agreement(spearman(found.ravel(), self.scores.ravel()), percentile_interval(resampled), float(overlap))
+
+
+def _require_trainable(texts: Sequence[str], teacher: str, student: str, settings: Mapping[str, Any]) -> None:
+    if len(texts) < LEAST_TEXTS:
+        message = _("there are {texts} distinct texts; a distillation needs {least}", texts=len(texts), least=LEAST_TEXTS)
+        raise StudioError(message, "use more texts")
+    if teacher == student and not settings.get("layers"):
+        raise StudioError(
+            "the teacher and the student are the same model", "choose a larger teacher, or keep only some layers: --set layers=2"
+        )
+
+
+def _request(data: Table, teacher: str, student: str, settings: Mapping[str, Any], *, is_scorer: bool) -> TrainRequest:
+    loss = "distill_kl" if is_scorer else "embedding_mse"
+    settings = {"dev_fraction": 0, "evaluation": "split", "loss": loss, **settings, "teacher": teacher}
+    choices = SchemaOverrides(kind="triplets" if is_scorer else "sentences", columns=data.columns, as_read=True)
+    return TrainRequest(data, choices=choices, overrides=settings, model=student)
 
 
 def _split(texts: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -75,7 +75,7 @@ class Studio(Resources):
         self.planner = TrainingPlanner(self, self.data)
         self.fine_tune = FineTuneService(self, self.data, self.planner, self.retrieval)
         self.labels = LabelService(self, self.data)
-        self.distillation = DistillationService(self, self.static_embeddings, self.fine_tune)
+        self.distillation = DistillationService(self, self.static_embeddings, self.fine_tune, self.planner)
         self.evaluation = EvaluationService(self, self.data, self.leaderboard)
         self.recommendation = RecommendationService(self, self.data, self.models, self.evaluation, self.retrieval)
         self.shards = ShardService(self, self.data)

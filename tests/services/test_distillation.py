@@ -53,6 +53,8 @@ def test_a_cross_encoder_teaches_its_scores_and_a_stopped_run_is_resumed(
     studio: Studio, corpus: Path, tmp_path: Path, tiny_model: Path
 ) -> None:
     tiny_cross().save(tmp_path / "cross")
+    forecast = studio.distillation.estimate(str(tmp_path / "cross"), corpus, str(tiny_model))
+    assert forecast.spec.loss == "distill_kl" and forecast.estimate.seconds > 0 and not studio.fine_tune.list_runs()
     steps = iter([False] * 6)
     settings = {"epochs": 1, "batch_size": 16}
     found = studio.distillation.distill(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -38,6 +39,11 @@ def corpus(page: Page, tmp_path: Path) -> str:
 def test_a_student_is_trained_as_a_run_and_says_what_it_keeps(page: Page, corpus: str, tmp_path: Path) -> None:
     student = page.studio.settings.default_model
     teacher = str(write_static(tmp_path / "teacher"))
+    forecast = distillation.estimate(page, corpus, teacher, student)
+    assert re.match(r"About .+ GB of memory\.", str(forecast["title"])) and "steps" in str(forecast["reasons"][0])
+    assert "no training" in distillation.estimate(page, corpus, teacher, STATIC)["title"]
+    with pytest.raises(StudioError, match="no teacher"):
+        distillation.estimate(page, corpus, "", student)
     distillation.start_distillation(page, None, corpus, teacher, student, " Small ")
     job = ended(page)
     assert (job.status, job.title) == ("finished", "Small"), job.message

@@ -120,7 +120,10 @@ def _build_distillation(page: Page) -> None:
             students = distillation.student_choices(page)
             student = gr.Dropdown(students, value=students[0][1], label="Student", elem_id="distil-student")
             name = gr.Textbox(label="Model name", placeholder="Defaults to the name of the teacher", max_lines=1, elem_id="distil-name")
-        start = gr.Button("Distill", variant="primary", elem_id="distil-go")
+        with gr.Row(elem_classes=["sb-buttons"]):
+            start = gr.Button("Distill", variant="primary", elem_id="distil-go")
+            ask = gr.Button("Estimate time and memory", elem_id="distil-ask")
+        forecast = view("reasons", elem_id="distil-estimate")
         job = draw_job(distillation.JOB)
     panel = Panel(
         page,
@@ -128,9 +131,14 @@ def _build_distillation(page: Page) -> None:
         teacher=teacher,
         student=student,
         name=name,
+        ask=ask,
+        forecast=forecast,
         **job,
         **job_states(distillation.JOB),
     )
     refresh_model_choices(page, teacher, lambda owner: distillation.teacher_choices(page, owner))
     panel.on(start.click, distillation.start, progress_on="job")
+    # One at a time: two estimates would slow each other down.
+    panel.on(ask.click, distillation.estimate, output="forecast", progress_on="ask", concurrency_limit=1)
+    panel.on([teacher.change, student.change, page.data.change], distillation.forget_estimate, output="forecast", queue=False, quiet=True)
     connect_job(panel, page, distillation.JOB)
