@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from .i18n import _
 from .shutdown import TEMPORARY_PATHS
 
 _SECRET = 32
+_BUSY, _BUSY_SECONDS = (5, 32), 2.0  # errors of Windows for a file that another program has open
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -246,13 +248,31 @@ def atomic_file(target: Path) -> Iterator[Path]:
     TEMPORARY_PATHS.add(part)
     try:
         yield part
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+        flush_to_disk(part)
         part.chmod(0o644)
-        part.replace(target)
+        _replace_file(part, target)
     finally:
         part.unlink(missing_ok=True)
         TEMPORARY_PATHS.discard(part)
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file that was written is on the disk."""
+    with path.open("r+b") as written:  # Windows flushes no file that is open for reading only
+        os.fsync(written.fileno())
+
+
+def _replace_file(part: Path, target: Path) -> None:
+    """Rename a file; wait for programs that read the target, which Windows does not replace meanwhile."""
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            part.replace(target)
+            return
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
 
 
 @contextmanager

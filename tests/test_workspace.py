@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from processes import UNPRIVILEGED
 
 from sbert_studio.errors import StudioError
 from sbert_studio.settings import Settings, configure_thread_waiting
-from sbert_studio.workspace import _replace_folder, atomic_folder, file_name
+from sbert_studio.workspace import _replace_folder, atomic_file, atomic_folder, file_name
 
 
 @pytest.mark.process
@@ -26,6 +27,35 @@ def test_a_home_folder_that_cannot_be_written_is_told_with_what_to_set(tmp_path:
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert f"the data folder {tmp_path / name} {words}" in done.stderr and "set SBERT_STUDIO_HOME" in done.stderr
+
+
+def test_a_file_is_flushed_through_a_handle_that_may_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to flush a file that is open for reading only."""
+    flushed: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda number: flushed.append(os.write(number, b"")))
+    with atomic_file(tmp_path / "it") as part:
+        part.write_bytes(b"whole")
+    assert flushed == [0] and (tmp_path / "it").read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize(("winerror", "tries"), [(5, 3), (32, 3), (None, 1)])
+def test_a_file_that_another_program_reads_on_windows_is_replaced_once_it_is_closed(
+    winerror: int | None, tries: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, tried = Path.replace, []
+
+    def refuse_twice(part: Path, target: Path) -> Path:
+        tried.append(target)
+        if len(tried) < 3:
+            error = PermissionError(13, "Access is denied")
+            error.winerror = winerror  # type: ignore[attr-defined, unused-ignore]
+            raise error
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", refuse_twice)
+    with pytest.raises(PermissionError) if tries == 1 else nullcontext(), atomic_file(tmp_path / "it") as part:
+        part.write_bytes(b"new")
+    assert len(tried) == tries and [one.name for one in tmp_path.iterdir()] == (["it"] if tries == 3 else [])
 
 
 def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:

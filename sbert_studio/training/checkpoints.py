@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +17,7 @@ from torch import Tensor
 from ..errors import DiskFull, StudioError, is_disk_full
 from ..i18n import _
 from ..models.io.digests import cached_digest, safetensors_error
-from ..workspace import atomic_folder
+from ..workspace import atomic_folder, flush_to_disk
 
 STATE = "state.json"
 MODEL, OBJECTIVE, OPTIMISER = "encoder.safetensors", "objective.safetensors", "optimiser.safetensors"
@@ -105,7 +104,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> str:
     from safetensors.torch import save_file
 
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
-    _flush(path)
+    flush_to_disk(path)
     return cached_digest(path)
 
 
@@ -155,11 +154,6 @@ def _digest(values: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-def _flush(path: Path) -> None:
-    with path.open("rb") as written:
-        os.fsync(written.fileno())
-
-
 class Checkpoints:
     """Checkpoints ``checkpoints/step-<n>/`` of a run: the newest two, and the best one without optimizer state.
 
@@ -207,7 +201,7 @@ class Checkpoints:
             values = {"state": asdict(state), "files": dict(zip(files, digests, strict=True))}
             path = part / STATE
             path.write_text(json.dumps({**values, "sha256": _digest(values)}, ensure_ascii=False, indent=1), encoding="utf-8")
-            _flush(path)
+            flush_to_disk(path)
         self._remove_obsolete(target, state.best)
         if self._keeps_best and state.best not in (-1, state.step):
             self._copy(state.best)
@@ -264,7 +258,7 @@ class Checkpoints:
         with contextlib.suppress(OSError), atomic_folder(target) as part:
             for name in (MODEL, OBJECTIVE, STATE):
                 shutil.copyfile(source / name, part / name)
-                _flush(part / name)
+                flush_to_disk(part / name)
 
     def _restore_copies(self) -> list[str]:
         messages = []
