@@ -16,7 +16,7 @@ LEVEL = {
     "memory": 0, "i18n": 0, "errors": 0, "shutdown": 0, "settings": 1, "workspace": 1, "registry": 1, "caches": 1,
     "identity": 1, "progress": 1, "serialization": 1,
     "data": 2, "datasets": 2, "models": 4, "losses": 5, "training": 6, "explore": 6, "evaluation": 6, "runs": 7, "shards": 7,
-    "services": 8, "server": 8, "ui": 9, "cli": 10, "__main__": 11,
+    "services": 8, "server": 8, "ui": 9, "cli": 10, "notebook": 10, "__main__": 11,
 }  # fmt: skip
 ALLOWED = {
     ("settings", "registry"), ("data", "datasets"), ("datasets", "data"), ("errors", "i18n"), ("errors", "memory"), ("caches", "progress"),

@@ -1,0 +1,232 @@
+"""Results of the Python API: tables that notebooks display, a map that can be moved, the curve of a training."""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..data.corpus import Corpus
+    from ..models.export import ExportedModel
+    from ..runs.run import Run
+    from ..services.results import Duplicates, EvaluationResult, MapView, SearchResult, Similarity
+    from ..services.topic_report import TopicReport
+
+_SHOWN_ROWS = 20
+_MAP_HEIGHT = 640  # pixels
+_CURVE = (480, 120)  # width and height of a training curve in pixels
+
+
+@dataclass(frozen=True)
+class Result(ABC):
+    """Result of a method of :class:`Studio`.
+
+    Attributes:
+        title: one line about the result.
+        notes: what was guessed, skipped or limited, one sentence each.
+    """
+
+    title: str
+    notes: tuple[str, ...]
+
+    @abstractmethod
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the result as a table."""
+
+    def _repr_html_(self) -> str:
+        table = self.to_pandas()
+        more = f"<p>… and {len(table) - _SHOWN_ROWS:,} more rows: <code>to_pandas()</code></p>" if len(table) > _SHOWN_ROWS else ""
+        shown: str = table.head(_SHOWN_ROWS).to_html(index=False, escape=True, border=0)
+        return self._heading() + shown + more
+
+    def _heading(self) -> str:
+        return "".join(f"<p>{html.escape(line)}</p>" for line in (self.title, *self.notes))
+
+    def __repr__(self) -> str:
+        return "\n".join([self.title, *self.notes, self.to_pandas().head(_SHOWN_ROWS).to_string(index=False)])
+
+
+@dataclass(frozen=True, repr=False)
+class Hits(Result):
+    """Texts that were found, best first."""
+
+    found: SearchResult
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns ``row``, ``score``, ``text``, and the other columns of the data.
+
+        Rows of a file are numbered as in a spreadsheet, rows in memory from 0.
+        """
+        return _frame([{"row": hit.line, "score": hit.score, "text": hit.text, **hit.fields} for hit in self.found.hits])
+
+
+@dataclass(frozen=True, repr=False)
+class Similarities(Result):
+    """Similarities of pairs of texts."""
+
+    pairs: Sequence[tuple[str, str, Similarity]]
+
+    @property
+    def cosines(self) -> list[float]:
+        """Cosine of each pair."""
+        return [found.cosine for _, _, found in self.pairs]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns ``a``, ``b``, ``cosine``, ``dot``, ``euclidean`` and ``manhattan``."""
+        measures = ("cosine", "dot", "euclidean", "manhattan")
+        return _frame([{"a": a, "b": b, **{name: getattr(found, name) for name in measures}} for a, b, found in self.pairs])
+
+
+@dataclass(frozen=True, repr=False)
+class DrawnMap(Result):
+    """A map of texts; in a notebook, it can be moved, searched and filtered."""
+
+    found: MapView
+    corpus: Corpus
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns of the data with ``x``, ``y`` and ``found_topic`` in front."""
+        axes = dict(zip("xy", self.found.points.T.tolist(), strict=True))
+        topics = [self.found.names[one] for one in self.found.ids.tolist()]
+        return _frame(axes | {"found_topic": topics} | self.corpus.columns())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the map as one HTML page that needs no network."""
+        from ..ui.map_value import write_map
+
+        return write_map(self.found, self.corpus.texts, self.corpus.fields, Path(path), lines=self.corpus.lines)
+
+    def _repr_html_(self) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            page = self.save(Path(folder) / "map.html").read_text(encoding="utf-8")
+        frame = f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: {_MAP_HEIGHT}px; border: 0"></iframe>'
+        return self._heading() + frame
+
+
+@dataclass(frozen=True, repr=False)
+class Topics(Result):
+    """Topics of a corpus, largest first."""
+
+    found: TopicReport
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the columns ``topic``, ``size``, ``share``, ``broad``, ``keywords`` and ``examples``."""
+        report = self.found
+        rows = []
+        for topic, share in sorted(zip(report.order, report.shares, strict=True), key=lambda one: -one[1]):
+            info = report.by_id.get(topic)
+            words = {"keywords": ", ".join(info.keywords) if info else "", "examples": list(info.examples) if info else []}
+            rows.append({"topic": report.label(topic), "size": report.size(topic), "share": share, "broad": report.broad(topic), **words})
+        return _frame(rows)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report as ``.xlsx`` or ``.html``, with topics over time and by category."""
+        from ..services.topic_report_files import write_topic_report
+
+        write_topic_report(self.found, Path(path))
+        return Path(path)
+
+
+@dataclass(frozen=True, repr=False)
+class NearDuplicates(Result):
+    """Groups of near-duplicates."""
+
+    found: Duplicates
+    threshold: float
+    keep: Literal["first", "longest"]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each text of a group: ``group``, ``row``, ``kept``, ``score`` (cosine with the text that is kept), ``text``."""
+        corpus, rows = self.found.corpus, []
+        for number, group in enumerate(self.found.groups(self.threshold, self.keep), start=1):
+            for row, score in zip(group.rows, group.scores, strict=True):
+                place = {"group": number, "row": corpus.lines[row], "kept": row == group.kept}
+                rows.append({**place, "score": score, "text": corpus.texts[row]})
+        return _frame(rows, ("group", "row", "kept", "score", "text"))
+
+    def clean(self) -> pd.DataFrame:
+        """Return the data without the texts that near-duplicates of them replace."""
+        return _frame(self.found.clean(self.found.groups(self.threshold, self.keep)).columns())
+
+
+@dataclass(frozen=True, repr=False)
+class Training(Result):
+    """A training run; ``model`` can be passed to every other method. If it was interrupted, :meth:`Studio.resume` continues it."""
+
+    run: Run
+    losses: Sequence[tuple[int, float]] = field(default=())
+
+    @property
+    def model(self) -> str:
+        """Identifier of the run, which is the name of its model."""
+        return self.run.id
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row: scores before and after on the held-out rows, the number of steps, and the seconds."""
+        run = self.run
+        scores = {"before": run.before.get("score"), "after": run.after.get("score")}
+        return _frame([{"run": run.id, "status": run.status, "metric": run.after.get("metric", ""), **scores, "seconds": run.seconds}])
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + _curve(self.losses, f"Loss of {len(self.losses):,} reported steps")
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
+    """Scores of models on one file, with intervals; ``found.comparisons`` has the differences between every two models."""
+
+    found: EvaluationResult
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each model: ``metric``, ``score``, and ``low`` and ``high``, its 95 % interval."""
+        from ..evaluation.evaluate import main_score
+
+        rows = []
+        for model in self.found.models:
+            report = model.reports[0]
+            metric, score = main_score(report)
+            low, high = report.scores.get("interval") or (None, None)
+            rows.append({"model": model.model, "task": report.task, "metric": metric, "score": score, "low": low, "high": high})
+        return _frame(rows)
+
+
+@dataclass(frozen=True, repr=False)
+class Export(Result):
+    """A verified export."""
+
+    found: ExportedModel
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row: the format, path and size, and how closely it agrees with the original."""
+        verified = self.found.verified
+        size = {"format": self.found.format, "path": str(self.found.path), "bytes": self.found.bytes}
+        return _frame([{**size, "minimum cosine": verified.cosine, "equal top-10 hits": verified.top10}])
+
+
+def _frame(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _curve(points: Sequence[tuple[int, float]], label: str) -> str:
+    """Return a line of (step, loss) as SVG; empty for fewer than two points."""
+    if len(points) < 2:
+        return ""
+    width, height = _CURVE
+    first, last = points[0][0], points[-1][0]
+    low, high = min(loss for _, loss in points), max(loss for _, loss in points)
+    places = (
+        f"{(step - first) / max(last - first, 1) * width:.1f},{height - (loss - low) / max(high - low, 1e-9) * height:.1f}"
+        for step, loss in points
+    )
+    line = f'<polyline points="{" ".join(places)}" fill="none" stroke="currentColor" stroke-width="1.5" />'
+    box = f'viewBox="-2 -2 {width + 4} {height + 4}" width="{width}" role="img" aria-label="{html.escape(label)}"'
+    return f"<p>{html.escape(label)}: {high:.4g} to {low:.4g}</p><svg {box}>{line}</svg>"

@@ -1,0 +1,92 @@
+"""The Python API: docs/python.md as it stands, its reference, what is read, and an interruption."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_studio import write_pairs
+
+from sbert_studio import Studio
+from sbert_studio.errors import StudioError
+from sbert_studio.models.static.vectors import VECTOR_PACKAGES, is_package_installed
+from sbert_studio.notebook.results import Training
+from sbert_studio.progress import Progress
+
+ROOT = Path(__file__).parents[1]
+WORDS = "glove-6B-50d"
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+TEXTS = ["The parcel never came", "", "Where is my package?", "I want my <b>money</b> back"]
+
+
+@pytest.fixture
+def studio(tiny_model: Path) -> Studio:
+    return Studio(str(tiny_model), show_progress=False)
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not is_package_installed(WORDS), reason=f"needs {VECTOR_PACKAGES[WORDS].requirement}")
+def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_MODEL", WORDS)  # a real model, of words, because it is quick
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "assets").symlink_to(ROOT / "assets")
+    monkeypatch.chdir(tmp_path / "work")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(block, names)
+    assert {"map.html", "topics.xlsx", "exported"} <= {path.name for path in Path.cwd().iterdir()}
+    for name in ("hits", "found", "drawn", "report", "training", "scores"):
+        assert "<table" in names[name]._repr_html_() or "<iframe" in names[name]._repr_html_(), name  # type: ignore[attr-defined]
+    training = names["training"]
+    assert isinstance(training, Training) and "<polyline" in training._repr_html_() and training.run.status == "finished"
+    assert training.model in str(names["scores"])
+    assert {"x", "y", "found_topic", "topic", "text", "channel"} <= set(names["drawn"].to_pandas().columns)  # type: ignore[attr-defined]
+
+
+def test_the_reference_lists_every_method_with_its_signature() -> None:
+    def shown(name: str, method: object) -> str:
+        parameters = list(inspect.signature(method).parameters.values())  # type: ignore[arg-type]
+        bare = [one.replace(annotation=inspect.Parameter.empty) for one in parameters if one.name != "self"]
+        return f"{name}{inspect.Signature(bare)}".replace("'", '"').replace(" = ", "=")
+
+    methods = {name: method for name, method in vars(Studio).items() if not name.startswith("_") and callable(method)}
+    rows = re.findall(r"^\| `(\w+\(.*?\))` \|", PAGE, re.MULTILINE)
+    assert rows == [shown("Studio", Studio.__init__), *(shown(name, method) for name, method in methods.items())]
+
+
+def test_rows_in_memory_are_counted_from_0_and_what_is_skipped_is_said(studio: Studio) -> None:
+    for data in (TEXTS, pd.DataFrame({"text": TEXTS}), [{"text": text} for text in TEXTS]):
+        found = studio.search(data, "parcel", k=2)
+        assert set(found.to_pandas()["row"]) <= {0, 2, 3} and "4 rows read, 3 searched, 1 skipped" in found.notes[0]
+        assert found.to_pandas()["text"].tolist() == [TEXTS[row] for row in found.to_pandas()["row"]]
+    markup = studio.search(TEXTS, TEXTS[3], k=1)._repr_html_()
+    assert "&lt;b&gt;money" in markup and "<b>money" not in markup
+    assert studio.duplicates([*TEXTS, TEXTS[0]], threshold=1.0).to_pandas()["row"].tolist() == [0, 4]
+    for nothing in ([], [1, 2], 5, {"text": TEXTS}):
+        with pytest.raises(StudioError, match="no rows"):
+            studio.load(nothing)  # type: ignore[arg-type]
+    with pytest.raises(StudioError, match="same length"):
+        studio.similarity(TEXTS, TEXTS[:2])
+
+
+class Interrupted(Studio):
+    """A studio whose user interrupts the kernel when a step is shown."""
+
+    @contextmanager
+    def _progress(self, label: str, unit: str = "texts") -> Iterator[Progress]:
+        yield lambda done, total: os.kill(os.getpid(), signal.SIGINT) if label == "training" and 2 <= done < total else None
+
+
+def test_an_interrupted_training_is_resumed(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    stopped = Interrupted(str(tiny_model)).train(write_pairs(tmp_path / "pairs.csv", rows=60), epochs=2, batch_size=8)
+    assert stopped.run.status == "stopped" and signal.getsignal(signal.SIGINT) is before
+    done = studio.resume(stopped)
+    assert done.run.status == "finished" and done.model == stopped.model and done.run.step > stopped.run.step >= 2
