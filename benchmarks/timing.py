@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import resource
 import shlex
 import statistics
 import subprocess
@@ -136,7 +135,7 @@ def _run(*arguments: object) -> dict[str, Any]:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command, written)
     answer: dict[str, Any] = json.loads(written)
-    return answer | {"peak_bytes": _bytes(usage), "processor_seconds": usage.ru_utime + usage.ru_stime}
+    return answer | {"peak_bytes": _to_bytes(usage.ru_maxrss), "processor_seconds": usage.ru_utime + usage.ru_stime}
 
 
 def score_on_stsb(model: object, data: Path) -> float:
@@ -146,8 +145,10 @@ def score_on_stsb(model: object, data: Path) -> float:
 
 def peak_memory() -> int:
     """Return the largest resident memory this process has had, in bytes."""
-    return _bytes(resource.getrusage(resource.RUSAGE_SELF))
+    import resource  # not available on Windows
+
+    return _to_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
-def _bytes(usage: resource.struct_rusage) -> int:
-    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # macOS counts bytes, Linux KiB
+def _to_bytes(most: int) -> int:
+    return most * (1 if sys.platform == "darwin" else 1024)  # macOS counts bytes, Linux KiB
