@@ -187,7 +187,7 @@ def negatives(
     found.write(out)
     print_notes(found.account, "used", found.notes)
     summary = f"{found.negatives:,} negatives for {len(found.rows):,} pairs from {found.corpus:,} passages: {out}"
-    rest = f"not used: {found.suspected_false:,} passages that may be relevant; left out: {found.without:,} pairs without a negative"
+    rest = f"not used: {found.suspected_false:,} candidates that may be relevant; left out: {found.without:,} pairs without a negative"
     lines: list[str] = [summary, rest, *found.describe_margin()]
     for row in found.examples:
         lines.append(f"{one_line(row.query, 90)}")
