@@ -69,10 +69,9 @@ def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(doc
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for document in [*DOCUMENTS, "docs/serving.md", "CONTRIBUTING.md", "CHANGELOG.md"]:
-        path = ROOT / document
+    for path in (*ROOT.glob("*.md"), *(ROOT / document for document in (*DOCUMENTS, "docs/serving.md", "docs/deployment.md"))):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{document}: {target}"
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
 @pytest.mark.slow

@@ -49,6 +49,7 @@ def test_the_page_opens_with_all_that_belongs_to_it_and_answers(installed: Path,
     finally:
         process.terminate()
         assert process.wait(30) == 0
+    assert "launch()" not in (tmp_path / "told").read_text(), "advice of Gradio"
 
 
 def test_the_description_for_pypi_has_no_settings_of_a_space_and_whole_links(installed: Path) -> None:
