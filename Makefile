@@ -57,6 +57,7 @@ docs: .venv/.dev
 	$(BIN)/python docs/make_tables.py
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_architecture.py
+	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_languages.py
 
 # Fails where a ratio to a peer is under 85% of what docs/PERFORMANCE.md claims. With DATA on the public sets, which takes longer.

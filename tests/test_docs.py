@@ -69,9 +69,15 @@ def test_commands_in_the_documents_have_the_options_that_they_are_shown_with(doc
 
 
 def test_links_between_the_documents_lead_somewhere() -> None:
-    for path in (*ROOT.glob("*.md"), *(ROOT / document for document in (*DOCUMENTS, "docs/serving.md", "docs/deployment.md"))):
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+@pytest.mark.parametrize("name", ["cli.md", "losses.md"])
+def test_reference_matches_the_code(name: str) -> None:
+    if (ROOT / "docs" / name).read_text(encoding="utf-8") != load_script("make_reference").PAGES[name]():
+        pytest.fail(f"docs/{name} is out of date: run make docs, or python docs/make_reference.py")
 
 
 @pytest.mark.slow
