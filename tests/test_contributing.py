@@ -39,7 +39,7 @@ _TESTS = ("tests/losses/test_conformance.py", "tests/evaluation/test_tasks.py", 
 _DOCUMENTS_AND_TESTS = """
 import runpy, sys
 arguments, sys.argv[1:] = sys.argv[1:], []
-for script in ("make_tables", "make_languages"):
+for script in ("make_tables", "make_reference", "make_languages"):
     runpy.run_path(f"docs/{script}.py", run_name="__main__")
 import pytest
 sys.exit(pytest.main(arguments))
@@ -147,9 +147,9 @@ def test_every_example_passes_the_checks(package: Path) -> None:
 def test_every_example_passes_the_tests_of_its_kind(package: Path, tmp_path: Path) -> None:
     """With nothing else but the generated documents."""
     checkout = shutil.copytree(package, tmp_path / "checkout")
-    for name in ("docs", "tests", "benchmarks"):
+    for name in ("docs", "tests", "benchmarks", "deploy", "examples"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("*.toml"), ROOT / "LICENSE"):
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("*.toml"), *ROOT.glob("*.yaml"), ROOT / "CITATION.cff", ROOT / "LICENSE"):
         shutil.copy(path, checkout)
     command = [sys.executable, "-c", _DOCUMENTS_AND_TESTS, "-o", "addopts=", "-q", "-m", "not process", "-k", _OF_EVERY_KIND, *_TESTS]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
