@@ -147,9 +147,9 @@ def test_every_example_passes_the_checks(package: Path) -> None:
 def test_every_example_passes_the_tests_of_its_kind(package: Path, tmp_path: Path) -> None:
     """With nothing else but the generated documents."""
     checkout = shutil.copytree(package, tmp_path / "checkout")
-    for name in ("docs", "tests", "benchmarks", "deploy", "examples"):
+    for name in ("docs", "tests", "benchmarks", "deploy", "examples"):  # all that the documents link to
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("*.toml"), *ROOT.glob("*.yaml"), ROOT / "CITATION.cff", ROOT / "LICENSE"):
+    for path in filter(Path.is_file, ROOT.iterdir()):
         shutil.copy(path, checkout)
     command = [sys.executable, "-c", _DOCUMENTS_AND_TESTS, "-o", "addopts=", "-q", "-m", "not process", "-k", _OF_EVERY_KIND, *_TESTS]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

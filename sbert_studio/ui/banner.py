@@ -54,7 +54,7 @@ def draw_banner() -> gr.HTML:
 def connect_banner(page: Page, banner: gr.HTML, loaded: gr.events.Dependency) -> None:
     """Update the banner when the header changes, and once the visitor has an id (the event ``loaded``)."""
     panel = Panel(page, banner=banner)
-    for trigger in (page.corpus.change, page.model.change, page.other_texts.change, loaded.then):
+    for trigger in ([page.corpus.change, page.model.change, page.other_texts.change], loaded.then):
         # In order: the note on the initial sample must not arrive after that on a file.
         panel.on(
             trigger, banner_view, output="banner", quiet=True, trigger_mode="always_last", concurrency_limit=1, concurrency_id="banner"

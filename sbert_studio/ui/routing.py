@@ -190,7 +190,7 @@ def connect_address(page: Page, titles: Mapping[str, str], loaded: gr.events.Dep
     panel = Panel(page, address=view("place", elem_id="place"))
     panel.on(panel["address"].select, partial(open_location, titles=titles), each=True, quiet=True)
     panel.on(page.corpus_name.input, choose_corpus, quiet=True)
-    for trigger in (page.corpus.change, page.model.change, page.language.change, loaded.then):
+    for trigger in (page.corpus.change, [page.model.change, page.language.change], loaded.then):
         panel.on(trigger, current_location, output="address", quiet=True)
     for trigger in (page.corpus.change, loaded.then):
         panel.on(trigger, update_corpus_chooser, output="corpus_name", quiet=True)
