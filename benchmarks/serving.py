@@ -4,8 +4,8 @@
 
 With --onnx, also its engine optimum (ONNX Runtime), for the same model in FOLDER/model.onnx beside its tokenizer and configuration. Each
 server runs in its own process. A closed loop of 1 to 64 clients sends requests of 1 and of 16 texts with keep-alive, in base64. For every
-number of clients it prints requests per second and the 95th percentile of the latency, and then the requests per second that each server
-reaches below the same 95th percentile, interpolated between the measured numbers of clients.
+number of clients it prints requests per second, the 95th percentile of the latency, and the server's processor time per request; then the
+requests per second that each server reaches below the same 95th percentile, interpolated between the measured numbers of clients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 TEXTS_PER_REQUEST = (1, 16)
-LIMITS = {1: (25, 50, 100, 200), 16: (100, 200, 500, 1_000)}  # ms, by number of texts
+LIMITS = {1: (10, 25, 50, 100, 200), 16: (50, 100, 200, 500, 1_000)}  # ms, by number of texts
 _START_SECONDS = 180
 _LEAST_COSINE = 0.9999
 _MODEL = "m"  # id at every server
@@ -46,6 +46,7 @@ class Server:
     name: str
     port: int
     path: str
+    process: int
 
     def body(self, texts: Sequence[str]) -> bytes:
         return json.dumps({"model": _MODEL, "input": list(texts), "encoding_format": "base64"}).encode()
@@ -58,6 +59,7 @@ class Level:
     clients: int
     requests_per_second: float
     p95: float  # ms
+    processor: float  # ms of processor time per request
 
 
 def rate_below(levels: Sequence[Level], limit: float) -> float:
@@ -93,6 +95,14 @@ async def run_clients(server: Server, bodies: Sequence[bytes], clients: int, sec
     return len(latencies) / (time.perf_counter() - start), latencies
 
 
+def processor_ms(pid: int) -> float:
+    """Return the processor time of a process so far."""
+    import psutil
+
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system) * 1000
+
+
 def embed(server: Server, texts: Sequence[str]) -> Any:
     """Return the vectors of ``texts``."""
     import numpy as np
@@ -121,7 +131,7 @@ def started(name: str, command: Sequence[str], path: str, folder: str | None = N
                     if process.poll() is not None or time.monotonic() > deadline:
                         raise SystemExit(f"{name} did not start: {' '.join(command)}") from None
                     time.sleep(0.2)
-            yield Server(name, port, path)
+            yield Server(name, port, path, process.pid)
         finally:
             process.terminate()
 
@@ -131,14 +141,15 @@ def measure(servers: Sequence[Server], texts: Sequence[str], per_request: int, s
     groups = [texts[start : start + per_request] for start in range(0, len(texts) - per_request + 1, per_request)]
     found: dict[str, list[Level]] = {server.name: [] for server in servers}
     for clients in CLIENTS:
-        values: Mapping[str, list[tuple[float, float]]] = {server.name: [] for server in servers}
+        values: dict[str, list[tuple[float, float, float]]] = {server.name: [] for server in servers}
         for _ in range(rounds):
             for server in servers:
-                rate, latencies = asyncio.run(run_clients(server, [server.body(group) for group in groups], clients, seconds))
-                values[server.name].append((rate, statistics.quantiles(latencies, n=20)[-1] if len(latencies) > 1 else latencies[0]))
+                bodies, before = [server.body(group) for group in groups], processor_ms(server.process)
+                rate, latencies = asyncio.run(run_clients(server, bodies, clients, seconds))
+                spent = (processor_ms(server.process) - before) / len(latencies)
+                values[server.name].append((rate, statistics.quantiles([*latencies, latencies[-1]], n=20)[-1], spent))
         for server in servers:
-            rates, p95 = zip(*values[server.name], strict=True)
-            found[server.name].append(Level(clients, statistics.median(rates), statistics.median(p95)))
+            found[server.name].append(Level(clients, *(statistics.median(column) for column in zip(*values[server.name], strict=True))))
             print(f"{per_request} texts, {clients} clients, {server.name}: {found[server.name][-1]}", file=sys.stderr, flush=True)
     return found
 
@@ -191,12 +202,14 @@ def main() -> None:
 
 def print_tables(found: Mapping[int, Mapping[str, Sequence[Level]]], least: float) -> None:
     """Print both tables in Markdown."""
-    print(f"Least cosine between the vectors of the servers: {least:.6f}. Requests per second and 95th percentile of the latency:\n")
+    print(
+        f"Least cosine between the vectors of the servers: {least:.6f}. Requests per second, 95th percentile, processor time per request:\n"
+    )
     ours, *peers = next(iter(found.values()))
     print(f"| texts per request | clients | {' | '.join((ours, *peers))} |\n|{'---|' * (3 + len(peers))}")
     for count, by in found.items():
         for levels in zip(*by.values(), strict=True):
-            cells = (f"{level.requests_per_second:.1f}/s, {level.p95:.0f} ms" for level in levels)
+            cells = (f"{level.requests_per_second:.1f}/s, {level.p95:.0f} ms, {level.processor:.1f} ms" for level in levels)
             print(f"| {count} | {levels[0].clients} | {' | '.join(cells)} |")
     print(f"\n| texts per request | p95 at most | {' | '.join((ours, *peers))} | ratio to the best |\n|{'---|' * (4 + len(peers))}")
     for count, by in found.items():

@@ -130,12 +130,12 @@ class ServedEncoder:
 
     def describe_prompts(self) -> str:
         """Return a sentence about the prompts in use."""
-        query, document = (self.prompts[role] or "none" for role in ("query", "document"))
+        query, document = (repr(self.prompts[role]) if self.prompts[role] else "none" for role in ("query", "document"))
         if not self.has_roles:
             return f"prompt of every text: {query}"
         unnamed = f"requests without either get that of {self.default}" if self.default else "requests without either are refused"
         return (
-            f"prompts: {query!r} before queries, {document!r} before documents; clients choose by input_type (query or document) or by the"
+            f"prompts: {query} before queries, {document} before documents; clients choose by input_type (query or document) or by the"
             f" models {self.ids[1]} and {self.ids[2]}; {unnamed}"
         )
 

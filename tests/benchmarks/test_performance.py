@@ -232,6 +232,6 @@ def test_files_without_scores_and_unknown_models_are_refused(
 
 
 def test_requests_per_second_are_compared_at_the_same_latency() -> None:
-    levels = [serving.Level(1, 10.0, 20.0), serving.Level(2, 18.0, 40.0), serving.Level(4, 16.0, 100.0)]
+    levels = [serving.Level(*values, 1.0) for values in ((1, 10.0, 20.0), (2, 18.0, 40.0), (4, 16.0, 100.0))]
     rates = [serving.rate_below(levels, limit) for limit in (10, 20, 30, 40, 70, 200)]
     assert rates == [0, 10, 14, 18, 18, 18]
