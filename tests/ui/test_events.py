@@ -149,7 +149,7 @@ def test_joined_answers_are_skips_lists_or_of_the_right_number() -> None:
         run(0, [])
 
 
-MAX_EVENTS = 262
+MAX_EVENTS = 260
 SKIPPED = {"__type__": "update"}
 
 
