@@ -140,14 +140,17 @@ class SearchService(Service):
         used = model or self.settings.default_model
         return replace(result, notes=notes, recall=recall, similarity_fn_name=encoder.similarity_name, model=used)
 
-    def find_neighbors(self, corpus: Corpus, row: int, k: int = DEFAULT_RESULTS, model: str | None = None) -> SearchResult:
-        """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, without the row itself."""
+    def find_neighbors(
+        self, corpus: Corpus, row: int, k: int = DEFAULT_RESULTS, model: str | None = None, *, row_ids: Sequence[int] | None = None
+    ) -> SearchResult:
+        """Return the ``k`` texts nearest to row ``row`` (from 0) of the corpus, or of its rows ``row_ids``, without the row itself."""
         if not 0 <= row < len(corpus.texts):
             raise StudioError(_("the corpus has no row {row}", row=row), _("choose one from 0 to {texts}", texts=len(corpus.texts) - 1))
         encoder = self.languages.load(model)
         index, vectors = self.semantic_index(corpus, encoder), self.vectors_by(corpus, encoder)
         start = time.perf_counter()
-        found = index.find(vectors[row], _require_positive(k, "k") + 1)
+        rows = None if row_ids is None else np.unique(np.asarray(row_ids, np.int64))
+        found = index.find(vectors[row], _require_positive(k, "k") + 1, rows)
         result = _search_result(corpus, [hit for hit in found.hits if hit.row != row], k, start)
         is_indexing = self._index_in_background(index, corpus, encoder)
         notes = (*_recall_notes(found.recall, is_indexing), *_measure_notes(encoder), *self.languages.corpus_notes(corpus, model, encoder))

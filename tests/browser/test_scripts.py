@@ -452,6 +452,11 @@ def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Bro
         page.locator(".sb-map-filter li button", has_text="all").first.click()
     asked = page.evaluate("answers.filter((one) => one.name === 'map_find').map((one) => one.request.rows ?? null)")
     assert asked == [None, [0, 1, 2]]
+    page.locator(".sb-map-filter li button", has_text="all").first.click()  # which the second click above took back
+    page.mouse.click(*page.evaluate("SB.map.spot(0)"))
+    page.wait_for_function("answers.filter((one) => one.name === 'map_near').length === 3")
+    asked = page.evaluate("answers.filter((one) => one.name === 'map_near').map((one) => one.request.rows ?? null)")
+    assert asked == [None, None, [0, 1, 2]]
     page.close()
 
 

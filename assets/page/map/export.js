@@ -13,9 +13,10 @@
   const removed = data.map.hidden ? atob(data.map.hidden) : "";
 
   // The file holds no model: what lies nearest on the map stands for what is nearest in meaning.
-  function near(row) {
+  function near(row, rows) {
+    const shown = rows && new Set(rows);
     const far = (other) => { let sum = 0; for (let axis = 0; axis < dims; axis += 1) sum += (points[other * dims + axis] - points[row * dims + axis]) ** 2; return sum; };
-    const others = Array.from({ length: data.map.n }, (_, other) => [far(other), other]).filter(([, other]) => other !== row && removed.charCodeAt(other) !== 1);
+    const others = Array.from({ length: data.map.n }, (_, other) => [far(other), other]).filter(([, other]) => other !== row && removed.charCodeAt(other) !== 1 && (!shown || shown.has(other)));
     return { rows: others.sort((a, b) => a[0] - b[0]).slice(0, 12).map(([, other]) => other), title: "Nearest on the map" };
   }
   // The values of the columns that are chosen beside the texts: [column, text, a word of the page's own].
@@ -32,7 +33,7 @@
   const scene = SB.scene(document.getElementById("map"), {
     textOf: (row) => data.texts[row], cellsOf,
     items: (rows) => rows.map((row) => ({ row, line: data.lines[row] ?? row + 1, text: data.texts[row], cells: cellsOf(row) })),
-    near: async (row) => near(row),
+    near: async (row, rows) => near(row, rows),
     column: async (name) => data.columns[name],
     actions: () => [], forms: () => [],
   });

@@ -105,7 +105,7 @@
         chosen: () => { texts = new Map(); },
         column: (name) => ask("map_column", { name }),
         words: (query) => ask("map_words", { query }),
-        near: (row) => ask("map_near", { row }),
+        near: (row, rows) => ask("map_near", { row, ...(rows ? { rows: sent(rows) } : {}) }),
         meaning: (query, rows) => ask("map_find", { query, ...(rows ? { rows: sent(rows) } : {}) }),
         colour: (name) => { window.SB.place({ tab: "map", drawn: "1", colour: name === value.colours[0] ? "" : name }); select(host, "colour", name); },
         actions, label, forms, assign: () => edit({ do: "assign" }), undo: () => edit({ do: "undo" }), teach: () => select(host, "teach", 0),

@@ -16,7 +16,7 @@
   const AT_REST = 120000, MOVING = [5000, 30000, 60000], SLOW = 27, QUICK = 19, FEWER = 0.75, MORE = 1.05, CLOSED = 1.25;  // a mark's width over that of its cell, so that neighbours close up
 
   // hooks: {textOf(row), cellsOf(row) → [[column, text, own]], want?(rows) → Promise: texts that textOf does not know yet, items(rows),
-  //         column(name) → Promise<column as Python sends it, or {error}>, words?(query), near, meaning?(query, rows or null for all), colour?(name): it was chosen,
+  //         column(name) → Promise<column as Python sends it, or {error}>, words?(query), near(row, rows or null for all), meaning?(query, rows), colour?(name): it was chosen,
   //         chosen?(): other columns are shown, actions(list), label?(list), forms(list), assign?, undo?, teach?}
   function scene(root, hooks) {
     const layer = (name) => el("canvas", { class: `sb-map-${name}`, "aria-hidden": "true" });
@@ -35,7 +35,7 @@
     let mode = "pan", chosen = null, past = [], light = null, preview = null, opened = 0, shape = null, kept = null, waiting = 0, dirty = false, clustered = new Map(), moving = false, last = 0, budget = MOVING[1], pointed = null, index = null, detail = null;
     const gl = mapping.points(gpu), names = mapping.labels();
     const finder = mapping.find({
-      meaning: hooks.meaning && ((query) => hooks.meaning(query, filters.active() ? rowsWhere((row) => !hidden[row]) : null)),  // of the texts that pass the filters
+      meaning: hooks.meaning && ((query) => hooks.meaning(query, passing())),
       n: () => value.n, textOf: hooks.textOf, words: hooks.words, hidden: (row) => hidden[row], say: (words) => { count.textContent = words; },
       light: (rows) => { light = rows; restyle(); }, open: (found) => { light = null; past = []; open(found, true); }, clear: () => { light = null; count.textContent = ""; close(); },
     });
@@ -250,8 +250,9 @@
       const rows = byTypicality(rowsWhere((row) => ids[row] === id));
       open({ kind: "group", cluster: id, ordered: Boolean(typical), named: true, count: (size) => `${clustered.get(id).label} · ${grouped(size)}`, rows, without: value.colours[0] });
     }
+    const passing = () => (filters.active() ? rowsWhere((row) => !hidden[row]) : null);  // the texts that pass the filters, or null for all
     async function openPoint(row) {
-      const number = (opened += 1), found = await hooks.near(row);
+      const number = (opened += 1), found = await hooks.near(row, passing());
       if (number !== opened) return;  // something else was opened meanwhile, or another map drawn
       if (chosen && !(chosen.kind === "point" && chosen.rows[0] === row)) past.push(chosen);
       if (past.length > 20) past.shift();

@@ -378,11 +378,13 @@ def find_meaning(page: Page, request: Mapping[str, object]) -> Value:
 
 
 def find_neighbors(page: Page, request: Mapping[str, object]) -> Value:
+    """Return the rows of the texts nearest to ``row`` and their scores; the request contains ``rows`` if only these are searched."""
     drawn = _requested_map(page, request)
     (row,) = remaining_rows([request.get("row")], drawn) or (None,)
     if row is None:
         raise StudioError("this text is no longer on the map", "click another one")
-    found = page.studio.search.find_neighbors(drawn.corpus, row, _NEIGHBORS + int(drawn.edits.now.removed.sum()), drawn.model)
+    rows, k = remaining_rows(request["rows"], drawn) if "rows" in request else None, _NEIGHBORS + int(drawn.edits.now.removed.sum())
+    found = page.studio.search.find_neighbors(drawn.corpus, row, k, drawn.model, row_ids=rows)
     return _remaining(drawn, [(hit.row, hit.score) for hit in found.hits], _NEIGHBORS)
 
 

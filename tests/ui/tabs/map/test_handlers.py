@@ -179,6 +179,9 @@ def test_neighbors_of_a_query_and_of_a_text_are_found(page: Page, map_key: str) 
     assert handlers.find_meaning(page, {"key": map_key, "query": text, "rows": []}) == {"rows": [], "scores": []}
     found = handlers.find_neighbors(page, {"key": map_key, "row": 4})
     assert len(found["rows"]) == 12 and 4 not in found["rows"] and found["scores"] == sorted(found["scores"], reverse=True)
+    some = handlers.find_neighbors(page, {"key": map_key, "row": 4, "rows": found["rows"][6:9]})
+    assert some == {"rows": found["rows"][6:9], "scores": pytest.approx(found["scores"][6:9])}, "of the texts that pass the filters"
+    assert handlers.find_neighbors(page, {"key": map_key, "row": 4, "rows": []})["rows"] == []
     gone = tuple(found["rows"][:5])
     edit(page, map_key, None, {"do": "remove", "rows": list(gone)})
     again = handlers.find_neighbors(page, {"key": map_key, "row": 4})
