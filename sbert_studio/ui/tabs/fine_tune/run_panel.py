@@ -97,6 +97,7 @@ class RunList:
     runs: Value | Unchanged | None = UNCHANGED
     listed: Value | Unchanged | None = UNCHANGED
     timer: Update | Unchanged = UNCHANGED
+    chosen: str | Unchanged = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -166,11 +167,6 @@ def update_run(page: Page, chosen: str, followed: FollowedRun) -> TickView | Non
     return TickView(view, f"{now.run_id} {now.cursor}" if has_ended else UNCHANGED)
 
 
-def leave_deleted_run(page: Page, followed: FollowedRun) -> SelectedRun | None:
-    known = {run.id for run in page.studio.fine_tune.list_runs()}
-    return None if not followed.run_id or followed.run_id in known else SelectedRun("")
-
-
 def stop_run(page: Page, followed: FollowedRun) -> RunPanelView:
     page.studio.fine_tune.stop(followed.run_id)
     return show_run(page, followed)
@@ -210,12 +206,19 @@ def compare_mistake(page: Page, followed: FollowedRun, selection: Selection) -> 
 
 
 def list_runs(page: Page, owner: object, chosen: str, listed: Value | None) -> RunList:
+    """List the visitor's runs, and leave a chosen run that was deleted, also in another window."""
     found = page.studio.fine_tune.list_views(page.visitor(owner))
     value = runs_view(page.studio, found, chosen)
     drawn = UNCHANGED if value == listed else value
     # A late response may have reported the end of another run and stopped the timer of the followed run.
     is_live = any(seen.run.id == chosen and seen.run.active for seen in found)
-    return RunList(drawn, drawn, props(active=True) if is_live else UNCHANGED)
+    # Others' runs may be followed by their id.
+    is_gone = (
+        bool(chosen)
+        and all(seen.run.id != chosen for seen in found)
+        and chosen not in {run.id for run in page.studio.fine_tune.list_runs()}
+    )
+    return RunList(drawn, drawn, props(active=True) if is_live else UNCHANGED, "" if is_gone else UNCHANGED)
 
 
 def click_listed_run(page: Page, owner: object, chosen: str, followed: FollowedRun, runs_version: int, selection: Selection) -> ListedRun:

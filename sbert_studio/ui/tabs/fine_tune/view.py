@@ -176,7 +176,6 @@ def _connect_run(page: Page, panel: Panel) -> None:
     panel.on(panel["chosen"].change, run_panel.show_chosen_run, quiet=True)
     panel.on(page.timer.tick, run_panel.update_run, queue=False, trigger_mode="once", quiet=True)
     panel.on(panel["ended"].change, next_runs_version, output="runs_version", quiet=True)
-    panel.on(page.runs_version.change, run_panel.leave_deleted_run, quiet=True)
     page.on_load.append(lambda loaded: panel.on(loaded.then, run_panel.attach_run, quiet=True))
     panel.on(panel["stop"].click, run_panel.stop_run, queue=False, quiet=True)
     panel.on(panel["resume"].click, run_panel.resume_run)

@@ -275,7 +275,9 @@ def test_a_run_is_followed_to_its_end_then_listed_and_deleted(page: Page, pairs:
     assert facts is not None and shown is not None and shown["scores"] is not None
     assert run_id in {name for _, name in page.model_choices(None)}
     assert write_run_zip(page, run_id).stat().st_size > 1000
+    assert run_panel.list_runs(page, None, run_id, None).chosen is UNCHANGED
     page.studio.fine_tune.delete_run(run_id)
+    assert run_panel.list_runs(page, None, run_id, None).chosen == "", "its panel goes, whichever window deleted it"
     with pytest.raises(StudioError, match="no longer exists"):
         use_model(page, run_id, None)
     assert run_id not in models.list_models(page, None, "")[0]
