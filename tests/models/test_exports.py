@@ -6,6 +6,7 @@ import json
 import runpy
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,35 @@ def test_what_stands_there_already_and_what_is_missing(tmp_path: Path, monkeypat
     with pytest.raises(StudioError, match="no_such_package") as refused:
         export_encoder(prompted(), form, tmp_path / "out", TEXTS, "made up")
     assert "sbert-studio[peers]" in refused.value.hint
+
+
+def test_a_card_that_is_exported_again_says_so_once(tmp_path: Path) -> None:
+    form, original = form_of("sentence-transformers"), prompted()
+    card = original.card() + "\n## Data\n\nMade up.\n"
+    for name in ("first", "second.ZIP"):
+        export_encoder(original, form, tmp_path / name, TEXTS, "made up", card=card)
+        card = (tmp_path / "first" / "README.md").read_text(encoding="utf-8") + "\n## Later\n\nAdded by hand.\n"
+    with zipfile.ZipFile(tmp_path / "second.ZIP") as archive:
+        again = archive.read("second/README.md").decode()
+    headings = [line for line in again.splitlines() if line.startswith("## ")]
+    assert headings.count("## Verified") == headings.count("## Use this export") == 1
+    assert headings[-4:] == ["## Data", "## Later", "## Use this export", "## Verified"] and "Added by hand." in again
+
+
+def test_what_llama_cpp_lacks_is_named() -> None:
+    faults: dict[str, Callable[[SentenceEncoder], object]] = {
+        "truncate": lambda one: setattr(one, "truncate_dim", 4),
+        "projection": lambda one: one.add_projection(3),
+        "max pooling": lambda one: one.set_pooling("max"),
+        "prompt": lambda one: setattr(one.pooling, "skips_prompt", True),
+    }
+    for word, fault in faults.items():
+        encoder = prompted()
+        FORMATS["gguf"]().check(encoder)
+        fault(encoder)
+        with pytest.raises(StudioError, match=word) as refused:
+            FORMATS["gguf"]().check(encoder)
+        assert "onnx" in refused.value.hint
 
 
 def test_a_package_of_node_is_found_above_the_export(tmp_path: Path) -> None:

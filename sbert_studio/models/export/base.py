@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import tempfile
 import zipfile
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
 
 FORMATS: Registry[ExportFormat] = Registry("export format")
-_ZIP, _CHECK = ".zip", "verify.json"
+_CHECK = "verify.json"
+# The sections of an export in the card of a model that is itself an export.
+_SECTIONS = re.compile(r"\n## (?:Use this export|Verified)\n.*?(?=\n## |\Z)", re.DOTALL)
 
 
 class ExportFormat(ABC):
@@ -143,7 +146,7 @@ def require_packages(form: ExportFormat, target: Path) -> None:
 
 def require_free(target: Path) -> None:
     """Raise a StudioError unless ``target`` is absent, a zip, an empty folder or an earlier export, so that no other file is lost."""
-    if target.suffix == _ZIP:
+    if _is_zip(target):
         require_writable_file(target)
     elif target.is_dir():
         own = {*recorded_files(target), DIGESTS_FILE, "README.md"} if (target / _CHECK).is_file() else set()
@@ -157,6 +160,10 @@ def require_free(target: Path) -> None:
         raise StudioError(_("{name} exists already", name=target.name), "choose a new folder, or a file that ends in .zip")
 
 
+def _is_zip(target: Path) -> bool:
+    return target.suffix.lower() == ".zip"
+
+
 def folder_bytes(path: Path) -> int:
     """Return the size of a file, or of all files in a folder."""
     return path.stat().st_size if path.is_file() else sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
@@ -165,7 +172,7 @@ def folder_bytes(path: Path) -> int:
 @contextmanager
 def _destination(target: Path) -> Iterator[Path]:
     """Yield an empty folder that becomes ``target``, or its zip, unless the block fails."""
-    if target.suffix != _ZIP:
+    if not _is_zip(target):
         with atomic_folder(target) as part:
             yield part
         return
@@ -210,4 +217,6 @@ def _card(encoder: SentenceEncoder, form: ExportFormat, fidelity: Fidelity, card
     """Return the original's card with a section on the export, or a card of its own if the layout differs from the original's."""
     values = {"model": encoder, "form": form, "found": fidelity, "floor": form.floor}
     section = render_template("export/section.md.j2", **values)
-    return (card.rstrip() + "\n" if card and form.has_original_layout else render_template("export/card.md.j2", **values)) + section
+    if not card or not form.has_original_layout:
+        return render_template("export/card.md.j2", **values) + section
+    return _SECTIONS.sub("", card).rstrip() + "\n" + section

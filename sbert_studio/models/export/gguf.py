@@ -54,24 +54,9 @@ class GgufFormat(ExportFormat):
 
     def check(self, encoder: SentenceEncoder) -> None:
         """See :meth:`ExportFormat.check`."""
-        if encoder.architecture not in _NETWORKS or encoder.backbone.config.hidden_act != "gelu":
-            raise StudioError(
-                _("GGUF holds BERT networks only; {name} is {architecture}", name=encoder.name, architecture=encoder.architecture),
-                "choose onnx",
-            )
-        if encoder.layers or encoder.pooling.mode not in _POOLING or encoder.pooling.skips_prompt or encoder.truncate_dim:
-            raise StudioError(
-                _("GGUF has no projection and no {pooling} pooling, which {name} needs", name=encoder.name, pooling=encoder.pooling.mode),
-                "choose onnx",
-            )
-        if not encoder.normalizes and encoder.similarity_name != "cosine":
-            raise StudioError(
-                _("llama.cpp scales vectors to unit length, but {name} compares their lengths", name=encoder.name), "choose onnx"
-            )
-        tokenizer: Any = getattr(encoder, "tokenizer", None)
-        kind = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["type"] if getattr(tokenizer, "is_fast", False) else ""
-        if kind not in ("WordPiece", "Unigram"):
-            raise StudioError(_("llama.cpp does not have the tokenizer of {name}", name=encoder.name), "choose onnx")
+        reason = _obstacle(encoder)
+        if reason:
+            raise StudioError(_("GGUF cannot represent {name}: {reason}", name=encoder.name, reason=reason), "choose onnx")
 
     def adapt(self, encoder: SentenceEncoder) -> SentenceEncoder:
         """Scale vectors to unit length, as llama.cpp and Ollama do."""
@@ -116,6 +101,27 @@ class GgufFormat(ExportFormat):
     def script_values(self, encoder: SentenceEncoder) -> Mapping[str, Any]:
         """Return the file, and the largest number of tokens of a text."""
         return {"file": _FILE, "length": encoder.max_length}
+
+
+def _obstacle(encoder: SentenceEncoder) -> str:
+    """Return what llama.cpp lacks to compute the encoder's vectors; empty if nothing."""
+    pooling = encoder.pooling.mode
+    if encoder.architecture not in _NETWORKS or encoder.backbone.config.hidden_act != "gelu":
+        return _("llama.cpp reads BERT networks here, and it is {architecture}", architecture=encoder.architecture)
+    tokenizer: Any = getattr(encoder, "tokenizer", None)
+    kind = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["type"] if getattr(tokenizer, "is_fast", False) else ""
+    obstacles = (
+        (encoder.truncate_dim, "llama.cpp does not truncate vectors"),
+        (encoder.layers, "llama.cpp has no projection after the pooling"),
+        (pooling not in _POOLING, _("llama.cpp has no {pooling} pooling", pooling=pooling)),
+        (encoder.pooling.skips_prompt, "the tokens of its prompt are not pooled"),
+        (
+            not encoder.normalizes and encoder.similarity_name != "cosine",
+            "llama.cpp scales vectors to unit length, and it compares lengths",
+        ),
+        (kind not in ("WordPiece", "Unigram"), "llama.cpp does not have its tokenizer"),
+    )
+    return next((reason for applies, reason in obstacles if applies), "")
 
 
 def _tensors(backbone: Any, length: int) -> Iterator[tuple[str, np.ndarray]]:
