@@ -65,13 +65,13 @@ def serve(
             print_message("loading the model")
             from ..models.prompts import SearchSettings
             from ..server.app import Server, open_listener
-            from ..server.engine import Engine, EngineOptions
+            from ..server.engine import ServerEngine, ServerOptions
             from ..server.gate import ServerLimits
 
-            options = EngineOptions(model, name, reranker, precision, input_type, SearchSettings(query_prompt, document_prompt))
+            options = ServerOptions(model, name, reranker, precision, input_type, SearchSettings(query_prompt, document_prompt))
             limits = ServerLimits(max_inputs, max_tokens, max_body_mb, max_queue, timeout)
             with open_studio() as studio:
-                server = Server(lambda observe: Engine(studio.catalog, options, observe), limits, (*studio.settings.api_keys, *keys))
+                server = Server(lambda observe: ServerEngine(studio.catalog, options, observe), limits, (*studio.settings.api_keys, *keys))
                 server.engine.warm_up()
                 listener = open_listener(host, port)
                 server.serve(listener, lambda: _announce(server, host, listener.getsockname()[1]), SHUTDOWN.wait)

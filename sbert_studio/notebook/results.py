@@ -25,7 +25,7 @@ _CURVE = (480, 120)  # width and height of a training curve in pixels
 
 
 @dataclass(frozen=True)
-class Result(ABC):
+class NotebookResult(ABC):
     """Result of a method of :class:`Studio`.
 
     Attributes:
@@ -54,7 +54,7 @@ class Result(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Hits(Result):
+class Hits(NotebookResult):
     """Texts that were found, best first."""
 
     found: SearchResult
@@ -68,7 +68,7 @@ class Hits(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Similarities(Result):
+class Similarities(NotebookResult):
     """Similarities of pairs of texts."""
 
     pairs: Sequence[tuple[str, str, Similarity]]
@@ -85,7 +85,7 @@ class Similarities(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class DrawnMap(Result):
+class NotebookMap(NotebookResult):
     """A map of texts; in a notebook, it can be moved, searched and filtered."""
 
     found: MapView
@@ -111,7 +111,7 @@ class DrawnMap(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Topics(Result):
+class Topics(NotebookResult):
     """Topics of a corpus, largest first."""
 
     found: TopicReport
@@ -135,7 +135,7 @@ class Topics(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class NearDuplicates(Result):
+class NearDuplicates(NotebookResult):
     """Groups of near-duplicates."""
 
     found: Duplicates
@@ -157,7 +157,7 @@ class NearDuplicates(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Training(Result):
+class Training(NotebookResult):
     """A training run; ``model`` can be passed to every other method. If it was interrupted, :meth:`Studio.resume` continues it."""
 
     run: Run
@@ -179,7 +179,7 @@ class Training(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Result):
+class Evaluation(NotebookResult):
     """Scores of models on one file, with intervals; ``found.comparisons`` has the differences between every two models."""
 
     found: EvaluationResult
@@ -198,7 +198,7 @@ class Evaluation(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Export(Result):
+class NotebookExport(NotebookResult):
     """A verified export."""
 
     found: ExportedModel

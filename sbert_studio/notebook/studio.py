@@ -20,7 +20,7 @@ from ..progress import Progress
 from ..services import Studio as Services
 from ..services import TrainRequest
 from ..settings import Settings
-from .results import DrawnMap, Evaluation, Export, Hits, NearDuplicates, Similarities, Topics, Training
+from .results import Evaluation, Hits, NearDuplicates, NotebookExport, NotebookMap, Similarities, Topics, Training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ class Studio:
             found = self.services.similarity.compare_file(table, model, progress)
         return Similarities(model, _notes(found.account, "compared", found.notes), [(row.a, row.b, row.similarity) for row in found.rows])
 
-    def map(self, data: Data | Corpus, *, topics: int | None = None, seed: int = DEFAULT_SEED) -> DrawnMap:
+    def map(self, data: Data | Corpus, *, topics: int | None = None, seed: int = DEFAULT_SEED) -> NotebookMap:
         """Draw a map of texts with topics; documents are one point each.
 
         Args:
@@ -120,7 +120,7 @@ class Studio:
         with self._progress("drawing", "steps") as progress:
             model = self._model(corpus)
             found = self.services.map.draw(corpus, ProjectionParams(seed=seed), params, model, progress)
-        return DrawnMap(
+        return NotebookMap(
             f"{len(corpus):,} texts in {len(found.names):,} topics · {model}", _notes(found.account, "drawn", found.notes), found, corpus
         )
 
@@ -192,8 +192,8 @@ class Studio:
 
     def export(
         self, model: str | Training, out: str | Path, format: str = "sentence-transformers", *, data: str | Path | None = None
-    ) -> Export:
-        """Export a model for another runtime, opened there and compared with the original.
+    ) -> NotebookExport:
+        """NotebookExport a model for another runtime, opened there and compared with the original.
 
         Args:
             out: a new folder, or a file that ends in ``.zip``.
@@ -205,7 +205,7 @@ class Studio:
         """
         name = model.model if isinstance(model, Training) else model
         found = self.services.exports.export(name, format, out, data=data)
-        return Export(f"{format} · {found.bytes / 1e6:.1f} MB", (), found)
+        return NotebookExport(f"{format} · {found.bytes / 1e6:.1f} MB", (), found)
 
     def _model(self, corpus: Corpus) -> str:
         return self.model or self.services.languages.default_model(corpus.languages)

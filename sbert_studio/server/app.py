@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import StudioError, to_valid_utf8
-from .engine import Engine, RequestError, Result, UnknownModelError
+from .engine import RequestError, ServerEngine, ServerResult, UnknownModelError
 from .gate import Gate, Metrics, ServerLimits, error_response, to_response
 
 _STOP_SECONDS = 6.0  # for requests that wait when the server is asked to stop; the process ends two seconds later at the latest
@@ -87,7 +87,7 @@ class Server:
     """
 
     def __init__(
-        self, create_engine: Callable[[Callable[[int, int, float], None]], Engine], limits: ServerLimits, keys: Sequence[str] = ()
+        self, create_engine: Callable[[Callable[[int, int, float], None]], ServerEngine], limits: ServerLimits, keys: Sequence[str] = ()
     ) -> None:
         self.limits, self.metrics = limits, Metrics()
         self.engine = create_engine(self.metrics.observe_batch)
@@ -203,9 +203,9 @@ class Server:
         return check
 
 
-def _usage(found: Result) -> dict[str, Any]:
-    usage = {"prompt_tokens": found.tokens, "total_tokens": found.tokens}
-    return {"model": found.model, "usage": usage, **({"truncated": found.truncated} if found.truncated else {})}
+def _usage(result: ServerResult) -> dict[str, Any]:
+    usage = {"prompt_tokens": result.tokens, "total_tokens": result.tokens}
+    return {"model": result.model, "usage": usage, **({"truncated": result.truncated} if result.truncated else {})}
 
 
 def _json(content: Any, status: int = 200) -> Response:

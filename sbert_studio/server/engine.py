@@ -40,7 +40,7 @@ _PROBE = "A kitten naps on the warm stones of the yard."
 
 
 @dataclass(frozen=True)
-class EngineOptions:
+class ServerOptions:
     """What is served, and how.
 
     Attributes:
@@ -61,7 +61,7 @@ class EngineOptions:
 
 
 @dataclass(frozen=True)
-class Result:
+class ServerResult:
     """Vectors (n, dim) or scores (n,) float32, with the number of tokens read and the indices of truncated texts."""
 
     values: np.ndarray
@@ -153,7 +153,7 @@ class ServedEncoder:
         }
 
 
-class Engine:
+class ServerEngine:
     """Loads the models of a server and computes requests in batches.
 
     Args:
@@ -167,7 +167,7 @@ class Engine:
         StudioError: a model cannot be loaded or cannot be served.
     """
 
-    def __init__(self, catalog: Catalog, options: EngineOptions, observe: Callable[[int, int, float], None] = lambda *_: None) -> None:
+    def __init__(self, catalog: Catalog, options: ServerOptions, observe: Callable[[int, int, float], None] = lambda *_: None) -> None:
         if options.input_type and options.input_type not in INPUT_TYPES:
             raise StudioError(f"there is no input type {options.input_type!r}", f"choose one of {', '.join(INPUT_TYPES)}")
         self.device = catalog.device
@@ -215,7 +215,7 @@ class Engine:
         dimensions: int | None = None,
         *,
         check: Check = lambda *_: None,
-    ) -> Result:
+    ) -> ServerResult:
         """Return the vectors of ``texts``, as ``Encoder.encode`` does; fewer ``dimensions`` are scaled to unit length again.
 
         Args:
@@ -240,9 +240,9 @@ class Engine:
         if dimensions is not None and dimensions < view.dim:
             vectors = np.ascontiguousarray(vectors[:, :dimensions])
             vectors = unit(vectors) if view.normalizes else vectors
-        return Result(vectors, sum(sizes), truncated, model)
+        return ServerResult(vectors, sum(sizes), truncated, model)
 
-    async def rerank(self, query: str, documents: Sequence[str], model: str, *, check: Check = lambda *_: None) -> Result:
+    async def rerank(self, query: str, documents: Sequence[str], model: str, *, check: Check = lambda *_: None) -> ServerResult:
         """Return the relevance of each document to ``query``: a score of a re-ranker, or a similarity of an encoder's vectors.
 
         Raises:
@@ -255,7 +255,7 @@ class Engine:
             sizes, truncated = await _in_thread((query, *documents), lambda: _count_pairs(scorer, query, documents))
             check(sum(sizes), truncated)
             scores = await self._compute(scorer.predict, [(query, document) for document in documents], sizes)
-            return Result(require_finite_vectors(scores), sum(sizes), truncated, model, _method(scorer))
+            return ServerResult(require_finite_vectors(scores), sum(sizes), truncated, model, _method(scorer))
         assert self.encoder is not None
         views = self.encoder.views
         (query_size,), _ = _count_tokens(views["query"], [query])
@@ -266,7 +266,7 @@ class Engine:
         )
         method = views["document"].similarity_name
         scores = similarity(require_finite_vectors(left), require_finite_vectors(right), method)[0].astype(np.float32)
-        return Result(scores, query_size + sum(sizes), truncated, model, f"{method} similarity of embeddings")
+        return ServerResult(scores, query_size + sum(sizes), truncated, model, f"{method} similarity of embeddings")
 
     async def _compute(self, compute: Callable[..., np.ndarray], items: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
         return await asyncio.wrap_future(self.batcher.submit(compute, items, sizes))

@@ -158,7 +158,7 @@ class Gate:
         start, path = time.perf_counter(), next((path for path in _PATHS if f"{scope['path']}/".startswith(f"{path}/")), "other")
         status = 499  # as nginx logs a client that disconnected
 
-        async def watched(message: Message) -> None:
+        async def send_observed(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -166,14 +166,14 @@ class Gate:
 
         try:
             if (refusal := self._refuse(scope, path)) is not None:
-                await refusal(scope, receive, watched)
+                await refusal(scope, receive, send_observed)
             elif scope["method"] == "POST":
-                await self._admit(scope, receive, watched)
+                await self._admit(scope, receive, send_observed)
             else:
-                await self.app(scope, receive, watched)
+                await self.app(scope, receive, send_observed)
         except Exception as error:
             if status == 499:  # otherwise, the application has sent and logged the error
-                await to_response(error)(scope, receive, watched)
+                await to_response(error)(scope, receive, send_observed)
         finally:
             self.metrics.observe_request(path, status, time.perf_counter() - start)
 

@@ -32,7 +32,7 @@ from sbert_studio.models.prompts import SearchSettings
 from sbert_studio.models.similarity import unit
 from sbert_studio.server.app import Server, open_listener
 from sbert_studio.server.batcher import Batcher, ServerStoppingError
-from sbert_studio.server.engine import Engine, EngineOptions
+from sbert_studio.server.engine import ServerEngine, ServerOptions
 from sbert_studio.server.gate import ServerLimits
 from sbert_studio.workspace import Workspace
 
@@ -90,9 +90,9 @@ class Client(httpx.Client):
 
 
 @contextmanager
-def serving(home: Path, options: EngineOptions, limits: ServerLimits | None = None, keys: Sequence[str] = ()) -> Iterator[Client]:
+def serving(home: Path, options: ServerOptions, limits: ServerLimits | None = None, keys: Sequence[str] = ()) -> Iterator[Client]:
     catalog = Catalog(Workspace(home), device="cpu")
-    server = Server(lambda observe: Engine(catalog, options, observe), limits or ServerLimits(), keys)
+    server = Server(lambda observe: ServerEngine(catalog, options, observe), limits or ServerLimits(), keys)
     listener, ready, stop = open_listener("127.0.0.1", 0), threading.Event(), threading.Event()
     assert listener.proto == socket.IPPROTO_TCP, "otherwise asyncio delays small packets"
     thread = threading.Thread(target=server.serve, args=(listener, ready.set, stop.wait))
@@ -110,14 +110,14 @@ def serving(home: Path, options: EngineOptions, limits: ServerLimits | None = No
 
 @pytest.fixture(scope="module")
 def client(models: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    options = EngineOptions(models["plain"], reranker=models["cross"])
+    options = ServerOptions(models["plain"], reranker=models["cross"])
     with serving(tmp_path_factory.mktemp("home"), options) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def prompted(models: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with serving(tmp_path_factory.mktemp("home"), EngineOptions(models["prompted"])) as client:
+    with serving(tmp_path_factory.mktemp("home"), ServerOptions(models["prompted"])) as client:
         yield client
 
 
@@ -151,7 +151,7 @@ def test_formats_dimensions_and_usage(client: Client, models: dict[str, str]) ->
 
 
 def test_short_dimensions_have_unit_length_if_the_model_normalizes(tmp_path: Path) -> None:
-    with serving(tmp_path, EngineOptions("all-MiniLM-L6-v2")) as client:
+    with serving(tmp_path, ServerOptions("all-MiniLM-L6-v2")) as client:
         whole, cut = client.vectors(DOCUMENTS, "all-MiniLM-L6-v2"), client.vectors(DOCUMENTS, "all-MiniLM-L6-v2", dimensions=64)
     np.testing.assert_allclose(cut, unit(whole[:, :64]), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(cut, axis=1), 1, atol=1e-6)
@@ -181,7 +181,7 @@ def test_a_model_with_prompts_is_never_served_without_them(prompted: Client, mod
     scores = [row["relevance_score"] for row in sorted(prompted.rerank("prompted").json()["results"], key=lambda row: row["index"])]
     expected = unit(encoder.for_role("query").encode([QUERY])) @ unit(document).T
     np.testing.assert_allclose(scores, expected[0], atol=1e-6)
-    options = EngineOptions(models["prompted"], "mine", input_type="query", prompts=SearchSettings("fast ", "none"))
+    options = ServerOptions(models["prompted"], "mine", input_type="query", prompts=SearchSettings("fast ", "none"))
     with serving(tmp_path, options) as client:
         np.testing.assert_allclose(client.vectors(DOCUMENTS, "mine"), encoder.with_settings("fast ").encode(DOCUMENTS), atol=1e-6)
         plain = client.vectors(DOCUMENTS, "mine", input_type="document")
@@ -193,7 +193,7 @@ def test_documents_are_ranked_as_the_reranker_scores_them(kind: str, models: dic
     scorer = Catalog(Workspace(tmp_path), device="cpu").load_scorer(models[kind])
     scores = scorer.predict([(QUERY, document) for document in DOCUMENTS])
     order = list(np.argsort(-scores, kind="stable"))
-    with serving(tmp_path, EngineOptions(models[kind])) as client:
+    with serving(tmp_path, ServerOptions(models[kind])) as client:
         answer = client.rerank(kind, documents=[*DOCUMENTS[:1], *({"text": text} for text in DOCUMENTS[1:])], return_documents=True).json()
         assert [row["index"] for row in answer["results"]] == order and answer["method"] == f"{kind}-encoder"
         np.testing.assert_allclose([row["relevance_score"] for row in answer["results"]], scores[order], atol=1e-6)
@@ -218,13 +218,13 @@ def test_an_encoder_and_a_reranker_rank_beside_each_other(client: Client) -> Non
 def test_models_that_cannot_be_served_are_refused_at_the_start(models: dict[str, str], tmp_path: Path) -> None:
     catalog = Catalog(Workspace(tmp_path), device="cpu")
     for options, words in (
-        (EngineOptions(models["classes"]), "3 classes"),
-        (EngineOptions(models["plain"], reranker=models["plain"]), "not a cross-encoder"),
-        (EngineOptions(models["cross"], input_type="query"), "no embeddings"),
-        (EngineOptions(models["plain"], input_type="poem"), "input type"),
+        (ServerOptions(models["classes"]), "3 classes"),
+        (ServerOptions(models["plain"], reranker=models["plain"]), "not a cross-encoder"),
+        (ServerOptions(models["cross"], input_type="query"), "no embeddings"),
+        (ServerOptions(models["plain"], input_type="poem"), "input type"),
     ):
         with pytest.raises(StudioError, match=words):
-            Engine(catalog, options)
+            ServerEngine(catalog, options)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_an_unexpected_error_is_logged_but_not_sent(
 
 
 def test_keys_protect_everything_but_the_health(models: dict[str, str], tmp_path: Path) -> None:
-    with serving(tmp_path, EngineOptions(models["plain"]), keys=("sk-one", "sk-two")) as client:
+    with serving(tmp_path, ServerOptions(models["plain"]), keys=("sk-one", "sk-two")) as client:
         for headers in ({}, {"Authorization": "Bearer sk-o"}, {"Authorization": "sk-one"}, {"Authorization": "Bearer sk-öne".encode()}):
             for path in ("/v1/models", "/metrics", "/v1/openapi.json", "/none"):
                 refused = client.get(path, headers=headers)
@@ -302,7 +302,7 @@ def test_keys_protect_everything_but_the_health(models: dict[str, str], tmp_path
 
 def test_limits(models: dict[str, str], tmp_path: Path) -> None:
     limits = ServerLimits(inputs=5, tokens=100, body_mb=1, queue=2, seconds=2.5)
-    with serving(tmp_path, EngineOptions(models["plain"]), limits) as client:
+    with serving(tmp_path, ServerOptions(models["plain"]), limits) as client:
         assert "limit is 5" in client.embed(["cat"] * 6).json()["error"]["message"]
         assert "limit is 100" in client.embed(["cat " * 40] * 5).json()["error"]["message"]
         large = json.dumps({"model": "tiny-bert", "input": "c" * (1 << 20)}).encode()
@@ -401,7 +401,7 @@ def test_an_error_ends_only_its_own_request_and_closing_fails_those_that_wait() 
 
 
 def test_a_server_that_stops_finishes_what_it_accepted(models: dict[str, str], tmp_path: Path) -> None:
-    with serving(tmp_path, EngineOptions(models["plain"])) as client, ThreadPoolExecutor(1) as pool:
+    with serving(tmp_path, ServerOptions(models["plain"])) as client, ThreadPoolExecutor(1) as pool:
         with client.busy():
             accepted = pool.submit(client.embed, "cat")
             wait_until(lambda: client.server.gate.active == 1)
@@ -459,7 +459,7 @@ def test_the_examples_of_the_documentation_run(library: str, tmp_path: Path) -> 
     pytest.importorskip(library, reason=f"{library} is not installed")
     text = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
     (example,) = (block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if f"from {library} " in block)
-    with serving(tmp_path, EngineOptions("all-MiniLM-L6-v2")) as client:
+    with serving(tmp_path, ServerOptions("all-MiniLM-L6-v2")) as client:
         found: dict[str, Any] = {}
         exec(example.replace("http://127.0.0.1:8000", str(client.base_url).rstrip("/")), found)
         expected = client.vectors("A plane is taking off.", "all-MiniLM-L6-v2", **({"dimensions": 128} if library == "openai" else {}))
