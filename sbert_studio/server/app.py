@@ -65,7 +65,7 @@ class EmbeddingRequest(_Request):
     input_type: Annotated[str | None, Field(description="query, document or similarity: chooses the model's prompt.")] = None
 
 
-class _Document(BaseModel):
+class _RerankDocument(BaseModel):
     text: str
 
 
@@ -73,7 +73,7 @@ class RerankRequest(_Request):
     """Body of ``/v1/rerank``."""
 
     query: str
-    documents: list[str | _Document]
+    documents: list[str | _RerankDocument]
     top_n: Annotated[int | None, Field(ge=1, description="Number of results; all by default.")] = None
     return_documents: Annotated[bool, Field(description="Return the texts of the documents.")] = False
 

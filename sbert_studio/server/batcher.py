@@ -27,7 +27,7 @@ class ServerStoppingError(StudioError):
         super().__init__("the server is stopping", "send the request to another server, or again later")
 
 
-class _Job:
+class _QueuedRequest:
     """A request that is computed in one or several batches, longest items first.
 
     Args:
@@ -82,7 +82,7 @@ class Batcher:
 
     def __init__(self, budget: int, observe: Callable[[int, int, float], None] = lambda *_: None) -> None:
         self._budget, self._observe = budget, observe
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[_QueuedRequest] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._rate = 0.0  # tokens per second
@@ -97,7 +97,7 @@ class Batcher:
             items: at least one text, or pair of texts.
             sizes: number of tokens of each item.
         """
-        job = _Job(compute, items, sizes)
+        job = _QueuedRequest(compute, items, sizes)
         with self._changed:
             if self._closed:
                 raise ServerStoppingError
@@ -148,7 +148,7 @@ class Batcher:
                 self._rate = rate if not self._rate else (1 - _SMOOTHING) * self._rate + _SMOOTHING * rate
                 self._observe(done, tokens, seconds)
 
-    def _next_batch(self) -> list[tuple[_Job, list[int]]]:
+    def _next_batch(self) -> list[tuple[_QueuedRequest, list[int]]]:
         """Wait for work and return items of requests with the function of the first one; empty once closed."""
         with self._changed:
             while True:
