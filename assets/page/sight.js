@@ -7,6 +7,7 @@
   const parts = [];
   // asking: when a result was asked for that has not come yet; asked: the id of its view; overtaken: whether the visitor has asked since.
   let timer = 0, asking = 0, asked = "", overtaken = false;
+  let wanted = { at: 0, panel: null };  // when and where the visitor last asked for something, which the page may not have sent yet
 
   const isSettled = () => document.body.getAttribute("aria-busy") === "false" && window.SB.arrived?.();
   const isSeen = (root) => root.parentElement?.offsetParent || root.closest(".sb-view-sight")?.parentElement?.offsetParent;
@@ -29,11 +30,16 @@
     for (const part of parts) {
       if (!part.root.isConnected) continue;
       const view = document.querySelector(`#${part.value.result} .sb-view`), key = window.SB.chosen?.(part.value.by) ?? "";
+      const empty = isEmpty(part.value.result);
+      // An answer that was late has cleared what was shown, such as that to the choice of data: ask again.
+      if (empty && part.shown && part.declined !== key) part.asked = null;
+      part.shown = !empty;
       // A first result follows the model, the data and the language; one that the visitor asked for stays.
-      if (!isEmpty(part.value.result) && !window.SB.isFirst?.(view)) { part.asked = null; continue; }
+      if (!empty && !window.SB.isFirst?.(view)) { part.asked = null; continue; }
       if (part.asked !== key) part.asked = null;  // also if the visitor comes back to what was chosen before
       if (part.asked !== null || !isSeen(part.root)) continue;
-      if (!isSettled()) { timer = setTimeout(look, WAIT); return; }
+      const isWanted = Date.now() - wanted.at < 2 * WAIT && wanted.panel === panel(part.root);
+      if (isWanted || !isSettled()) { timer = setTimeout(look, WAIT); return; }
       part.asked = key;
       asking = Date.now();
       asked = part.value.result;
@@ -48,11 +54,11 @@
   // Work was stopped: what is seen, and the tab of that work, ask for nothing by themselves, lest the same begins again.
   function decline(tab) {
     const box = tab && document.getElementById(`tab-${tab}`);
-    for (const part of parts) if (isSeen(part.root) || box?.contains(part.root)) part.asked = window.SB.chosen?.(part.value.by) ?? "";
+    for (const part of parts) if (isSeen(part.root) || box?.contains(part.root)) part.asked = part.declined = window.SB.chosen?.(part.value.by) ?? "";
   }
 
   views.sight = (root, host) => {
-    const part = { root, host, value: {}, asked: null };
+    const part = { root, host, value: {}, asked: null, shown: false, declined: null };
     parts.push(part);
     return (value) => { part.value = value; soon(); };
   };
@@ -60,7 +66,9 @@
   const ASKS = "button:not([role=tab], .label-wrap), input[type=radio], .sb-view";
   function overtake(event) {
     const asks = event.type === "click" ? event.target.closest?.(ASKS) : event.key === "Enter" && event.target;
-    if (asks && panel(asks) === panel(document.getElementById(asked))) overtaken = true;
+    if (!asks) return;
+    wanted = { at: Date.now(), panel: panel(asks) };
+    if (wanted.panel === panel(document.getElementById(asked))) overtaken = true;
   }
   for (const kind of ["click", "keydown"]) window.addEventListener(kind, overtake, { capture: true, passive: true });
   // A tab that is opened, an answer, and the page that is seen again.
