@@ -63,6 +63,12 @@ def empty_page(chromium: Browser) -> Iterator[Page]:
     page.close()
 
 
+def stop_clock(page: Page) -> None:
+    """Let time pass only by ``page.clock.run_for``."""
+    page.clock.install(time="2026-01-01T00:00:00")
+    page.clock.pause_at("2026-01-01T00:00:01")
+
+
 def script(name: str) -> str:
     return (ASSETS / "page" / name).read_text(encoding="utf-8")
 
@@ -283,38 +289,42 @@ def test_only_what_its_own_tab_shows_counts_as_a_first_result(empty_page: Page) 
 def test_nothing_is_asked_for_between_a_click_and_its_request(empty_page: Page) -> None:
     """The answer to the click would count as a first result, which another model replaces."""
     page = empty_page
+    stop_clock(page)
     page.evaluate(_TWO_TABS)
     page.evaluate("""document.querySelector("[role=tabpanel]").insertAdjacentHTML("beforeend", "<button id=go>Go</button>")""")
     page.add_script_tag(content=script("sight.js"))
     page.evaluate(
         "SB.views.sight(document.getElementById('sight'), {})({ result: 'hits', by: 'data' }); document.getElementById('go').click()"
     )
-    page.wait_for_timeout(350)  # longer than between two looks
+    page.clock.run_for(350)  # longer than between two looks
     assert page.evaluate("asked") == 0
     page.evaluate("document.body.setAttribute('aria-busy', 'true')")  # the request of the click
-    page.wait_for_timeout(600)
+    page.clock.run_for(600)
     assert page.evaluate("asked") == 0
     page.evaluate("document.body.setAttribute('aria-busy', 'false'); SB.soon()")
-    page.wait_for_function("asked === 1")
+    page.clock.run_for(600)
+    assert page.evaluate("asked") == 1
 
 
 @pytest.mark.parametrize(("stopped", "times"), [(False, 2), (True, 1)])
 def test_a_result_that_a_late_answer_clears_is_asked_for_again_unless_it_was_stopped(empty_page: Page, stopped: bool, times: int) -> None:
     page = empty_page
+    stop_clock(page)
     page.evaluate(_TWO_TABS)
     page.add_script_tag(content=script("sight.js"))
     page.evaluate("SB.views.sight(document.getElementById('sight'), {})({ result: 'hits', by: 'data' })")
     page.evaluate("SB.isFirst = () => true")
-    page.wait_for_function("asked === 1")
+    page.clock.run_for(300)
+    assert page.evaluate("asked") == 1
     for content in ("<div class=sb-view>a result</div>", ""):
         page.evaluate(
             "content => { document.getElementById('hits').innerHTML = content; document.body.setAttribute('aria-busy', 'false'); }", content
         )
-        page.wait_for_function("SB.isSighting(document.getElementById('hits')) === false")
+        page.clock.run_for(600)  # longer than between two looks
         if stopped:
             page.evaluate("SB.decline()")
         page.evaluate("SB.soon()")
-        page.wait_for_timeout(600)  # longer than between two looks
+        page.clock.run_for(600)
     assert page.evaluate("asked") == times
 
 
