@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..data.corpus import Corpus, group_passages
+from ..data.language import count_languages
 from ..data.loading.table import Table, table_from_columns
 from ..errors import StudioError
 from ..evaluation.changes import format_score
@@ -97,7 +98,7 @@ class Studio:
         one, other = ([texts] if isinstance(texts, str) else list(texts) for texts in (a, b))
         if len(one) != len(other) or not one:
             raise StudioError(f"{len(one)} texts cannot be compared with {len(other)}", "pass two lists of the same length")
-        model = self.model or self.services.languages.default_model(_languages([*one, *other]))
+        model = self.model or self.services.languages.default_model(count_languages([*one, *other]))
         if len(one) == 1:
             single = self.services.similarity.compare(one[0], other[0], model)
             return Similarities(model, single.notes, [(one[0], other[0], single)])
@@ -193,7 +194,7 @@ class Studio:
     def export(
         self, model: str | Training, out: str | Path, format: str = "sentence-transformers", *, data: str | Path | None = None
     ) -> NotebookExport:
-        """NotebookExport a model for another runtime, opened there and compared with the original.
+        """Export a model for another runtime, opened there and compared with the original.
 
         Args:
             out: a new folder, or a file that ends in ``.zip``.
@@ -269,12 +270,6 @@ def _notes(account: RowReport, verb: str, notes: Sequence[str]) -> tuple[str, ..
 
 def _documents(corpus: Corpus) -> Corpus:
     return group_passages(corpus) if corpus.places else corpus
-
-
-def _languages(texts: Sequence[str]) -> Any:
-    from ..data.language import count_languages
-
-    return count_languages(texts)
 
 
 def _table(data: object) -> Table:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
@@ -60,12 +60,12 @@ class _QueuedRequest:
         self.values[list(indices)] = values
         self.missing -= len(indices)
         if not self.missing:
-            with suppress(Exception):  # cancelled in the meantime
+            with suppress(InvalidStateError):  # cancelled in the meantime
                 self.future.set_result(self.values)
 
     def fail(self, error: BaseException) -> None:
         self.waiting.clear()
-        with suppress(Exception):  # cancelled in the meantime
+        with suppress(InvalidStateError):  # cancelled in the meantime
             self.future.set_exception(error)
 
 
