@@ -48,7 +48,10 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
     def table(self, path: Path, name: str | None = None, progress: Progress | None = None) -> Table:
         """Read a file, of documents the passages; the last one is kept, because the dialog reads it again with other columns."""
-        state = path.stat()
+        try:
+            state = path.stat()
+        except OSError:
+            return self._studio.data.read_texts_table(path, name, progress)  # which says what is wrong with the file
         key = (path, name, state.st_size, state.st_mtime_ns)
         kept = self._table
         if kept is not None and kept[0] == key:

@@ -362,6 +362,15 @@ def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_fi
     assert view_of(shared, owner) == before
 
 
+def test_form_is_restored_after_its_file_was_deleted(shared: Page, tmp_path: Path, static: str) -> None:
+    owner, path = {"owner": new_visitor_id()}, write_pairs(tmp_path / "dev.csv", 60)
+    handlers.start_form(shared, owner, static, static, None, EvaluationForm([static], FILE, str(path), None, "", "auto", None))
+    assert ended(shared, owner).status == "finished"
+    path.unlink()
+    restored = handlers.restore_form(shared, owner)
+    assert restored is not None and restored.used.search_group == props(visible=False)
+
+
 def test_model_that_nobody_chose_follows_the_language_of_the_file(tmp_path: Path, model_folder: Path, static: str) -> None:
     with studio_at(tmp_path / "home", model_folder, multilingual_model=static) as studio:
         page, default = Page(studio), str(studio.settings.default_model)

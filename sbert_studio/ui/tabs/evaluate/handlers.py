@@ -385,11 +385,13 @@ def fit_models(
         model: the model in the header.
         saved_model: the model selected by the visitor, if any.
     """
-    if data.suite or not isinstance(data.path, Path) or data.path.stat().st_size > _MAX_BYTES:
+    if data.suite or not isinstance(data.path, Path):
         return form, FittingModels()
     try:
+        if data.path.stat().st_size > _MAX_BYTES:
+            return form, FittingModels()
         table = page.studio.data.read_table(data.path, overrides=data.overrides)
-    except StudioError:
+    except (OSError, StudioError):
         return form, FittingModels()  # the evaluation reports it
     fitting, header = page.fit_model(model, saved_model, data.name, page.studio.data.count_languages(table))
     if tuple(form.models or ()) != (model,):
