@@ -82,6 +82,7 @@ class Field:
         min, max: inclusive bounds of a number; ``None`` for none.
         step: increment of a form control.
         choices: allowed values of a string; empty for any.
+        label: name of its control; empty for the words of ``name``.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Field:
     max: float | None = None
     step: float | None = None
     choices: tuple[str, ...] = ()
+    label: str = ""
 
     def parse(self, raw: Any) -> Any:
         """Convert ``raw`` (a string from ``--set``, or a JSON value) to the type of this field.

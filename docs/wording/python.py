@@ -53,10 +53,15 @@ def _walk(node: ast.AST, literals: str) -> Iterator[Text]:
         if isinstance(node.value, str) and node.value and (literals == "all" or (literals == "prose" and is_prose(node.value))):
             yield " ".join(node.value.split())
         return
-    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _called(node.value) == "setting" and literals != "none":
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _lacks_label(node.value) and literals != "none":
         yield node.target.id.replace("_", " ").capitalize()  # the label of its control
     for child in _children(node, skip_first=message is not None):
         yield from _walk(child, literals)
+
+
+def _lacks_label(value: ast.expr | None) -> bool:
+    """Return True for a setting whose control is called by its name."""
+    return isinstance(value, ast.Call) and _called(value) == "setting" and all(one.arg != "label" for one in value.keywords)
 
 
 def _message(call: ast.Call) -> Text | None:

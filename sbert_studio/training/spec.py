@@ -42,9 +42,11 @@ def setting(
     max: float | None = None,
     step: float | None = None,
     choices: Sequence[str] = (),
+    label: str = "",
 ) -> Any:
-    """Return a field of :class:`TrainSpec` with its default, help and bounds."""
-    return pydantic_field(default, description=help, ge=min, le=max, json_schema_extra={"step": step, "choices": list(choices)})
+    """Return a field of :class:`TrainSpec` with its default, help, bounds and label."""
+    more: Any = {"step": step, "choices": list(choices), "label": label}
+    return pydantic_field(default, description=help, ge=min, le=max, json_schema_extra=more)
 
 
 class TrainSpec(BaseModel):
@@ -153,8 +155,10 @@ class TrainSpec(BaseModel):
     )
     accept_alarm: str = setting(
         "",
-        "Continue a run that was stopped by an alarm, even though the rows contradict the model or general quality decreases.",
+        "Warnings that do not stop the training: the rows contradict the model (below_chance), general quality decreases "
+        "(general), or both.",
         choices=("", "below_chance", "general", "both"),
+        label="Continue despite warnings",
     )
     folds: int = setting(0, "Number of cross-validation folds; 0 for a single split.", min=0, max=100)
     seeds: int = setting(1, "Number of runs with different seeds, to measure random variation.", min=1, max=100, step=1)
@@ -194,9 +198,9 @@ class TrainSpec(BaseModel):
             extra: Any = item.json_schema_extra
             if name not in _FREE and item.annotation is not None:
                 bounds = {key: next((getattr(one, key) for one in item.metadata if hasattr(one, key)), None) for key in ("ge", "le")}
-                choices = tuple(extra["choices"])
+                choices, label = tuple(extra["choices"]), extra["label"]
                 help = item.description or ""
-                found.append(Field(name, item.annotation, item.default, help, bounds["ge"], bounds["le"], extra["step"], choices))
+                found.append(Field(name, item.annotation, item.default, help, bounds["ge"], bounds["le"], extra["step"], choices, label))
         return found
 
     def to_json(self) -> dict[str, Any]:

@@ -285,8 +285,8 @@ def describe_control(field: Field, *, name: str = "", **properties: object) -> V
     """Return an item of a form that edits a field; ``name`` and ``properties`` override the field's own."""
     blank = _BLANK.get(field.name, "the model's own")
     choices = [[choice or blank, choice] for choice in field.choices]
-    words = field.name.replace("_", " ")
-    item = {"name": name or field.name, "label": capitalize(words), "info": field.help, "choices": choices, **properties}
+    label = field.label or capitalize(field.name.replace("_", " "))
+    item = {"name": name or field.name, "label": label, "info": field.help, "choices": choices, **properties}
     if field.type is bool:
         return {**item, "kind": "checkbox"}
     if item["choices"]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from ..explore.map_edits import EditHistory
     from ..services.results import MapView
 
-MAX_LABELS = 600  # categories or items that the browser knows by name; all others are one group
-BLANK, OTHER = -1, -2  # codes of blank cells and of categories beyond MAX_LABELS
+MAX_LABEL_CHARACTERS = 2_000_000  # of the categories or items of a column that the browser knows by name; all others are one group
+BLANK, OTHER = -1, -2  # codes of blank cells and of categories beyond MAX_LABEL_CHARACTERS
 _BOOLEANS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"0", "1"}, {"on", "off"}, {"是", "否"})
 
 
@@ -33,8 +34,8 @@ def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None
 
     - ``number``: ``numbers``, (n,) float64, NaN for cells without a number.
     - ``date``: ``numbers``, (n,) float64, days since 1970-01-01, NaN for cells without a date.
-    - ``category`` and ``boolean``: ``distinct``, the number of values, at most :data:`MAX_LABELS` ``labels``, most frequent first, and
-      ``codes``, (n,) int32: the index of each label, :data:`BLANK` or :data:`OTHER`.
+    - ``category`` and ``boolean``: ``distinct``, the number of values, ``labels``, most frequent first, as many as have at most
+      :data:`MAX_LABEL_CHARACTERS`, and ``codes``, (n,) int32: the index of each label, :data:`BLANK` or :data:`OTHER`.
     - ``list``: ``labels``, and the codes of row i are ``items[starts[i]:starts[i + 1]]``, int32.
 
     Texts and identifiers are categories.
@@ -50,7 +51,8 @@ def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None
     if numbers is not None and np.isfinite(numbers).any():
         return known | {"kind": values.type, "numbers": to_base64(numbers.astype("<f8"))}
     counts = values.count_items()
-    labels = [label for label, _count in counts.most_common(MAX_LABELS)]
+    labels = [label for label, _count in counts.most_common()]
+    labels = labels[: bisect_right(list(accumulate(map(len, labels))), MAX_LABEL_CHARACTERS)]
     index = {label: code for code, label in enumerate(labels)}
     known |= {"labels": labels, "distinct": len(counts)}
     if values.type == "list" and values.items is not None:

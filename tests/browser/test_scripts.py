@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -515,6 +516,39 @@ def test_a_filter_says_that_it_lists_only_the_most_frequent_values(chromium: Bro
     for count, words in ((700, "Show the 600 most frequent of 700"), (20, "Show all 20")):
         page.evaluate(_FILTER, column_value("city", [f"city {row % count}" for row in range(1_400)], "category"))
         expect(page.locator(".sb-plain-button").last).to_have_text(words)
+    page.close()
+
+
+def test_each_of_2000_values_of_a_filter_can_be_found_and_chosen(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_script_tag(content=theme.scripts())
+    cities = [f"city {row % 2_000:04d}" for row in range(2_500)]
+    page.evaluate(_FILTER, column_value("city", [f"{city}; town" for city in cities], "list"))
+    page.get_by_role("button", name="Show the 600 most frequent of 2,001").click()
+    expect(page.locator("li")).to_have_count(600)
+    expect(page.get_by_role("status")).to_contain_text("1,401 more values")
+    for city in ("city 1999", "city 0700"):  # the last one of all, and one beyond the first 600
+        page.get_by_label("Find a value").fill(city.upper())
+        page.get_by_role("button", name=city).click()
+    kept = page.evaluate(_KEPT, len(cities))
+    assert kept == [row for row, city in enumerate(cities) if city in ("city 1999", "city 0700")]
+    page.get_by_label("Find a value").fill("")
+    expect(page.locator("li button[aria-pressed=true]")).to_have_text(["city 07001", "city 19991"])
+    page.close()
+
+
+def test_the_search_box_of_the_legend_says_what_it_finds(chromium: Browser) -> None:
+    names = [{"id": number, "label": f"topic {number}", "size": 1} for number in range(15)]
+    setup = """(names) => {
+      const root = document.body.appendChild(document.createElement("div"));
+      const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer)));
+      const points = text(Float32Array.from({ length: 30 }, (_, place) => place)), clusters = text(Int16Array.of(...names.keys()));
+      SB.views.map(root, { server: {} })(mapOf({ n: 15, points, clusters, cluster_names: names, key: "k", layout_key: "2" }));
+    }"""
+    page = map_page(chromium, f"() => ({setup})({json.dumps(names)})")
+    page.get_by_placeholder("Find a topic").fill("topic 14")
+    expect(page.locator(".sb-legend ul li")).to_have_text(["topic 1417 %"])
     page.close()
 
 

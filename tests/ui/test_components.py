@@ -77,6 +77,7 @@ def test_a_form_has_a_control_for_each_field_and_names_empty_choices() -> None:
     assert components.answer_form({"revision": 4}, value)["revision"] == 4 and components.answer_form(None, value) == value
     items = {field.name: components.describe_control(field) for field in TrainSpec.settings()}
     assert items["accept_alarm"]["choices"][0] == ["none: stop and ask", ""]
+    assert items["accept_alarm"]["label"] == "Continue despite warnings" and items["max_folds"]["label"] == "Max folds"
     assert items["pooling"]["choices"][0] == ["the model's own", ""]
 
 

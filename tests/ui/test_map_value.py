@@ -14,10 +14,10 @@ import pytest
 
 from sbert_studio.explore.map_edits import EditHistory, LabelEdit, RemoveEdit, RenameEdit
 from sbert_studio.services.results import MapView, TopicInfo
+from sbert_studio.ui import map_value as module
 from sbert_studio.ui.map_value import (
     BLANK,
     EXPORTED_COLUMNS,
-    MAX_LABELS,
     OTHER,
     column_value,
     exported_columns,
@@ -131,14 +131,17 @@ def test_numbers_keep_all_digits_and_dates_are_days_since_1970() -> None:
     assert [date(1970, 1, 1) + timedelta(days=int(number)) for number in found[:-1]] == days and math.isnan(found[-1])
 
 
-def test_categories_are_largest_first_and_rare_ones_one_group() -> None:
+def test_categories_are_largest_first_and_those_without_room_are_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [*(["b"] * 50), *(["a"] * 70), *([" "] * 3)]
     value = column_value("team", cells)
     assert (value["kind"], value["labels"], value["distinct"]) == ("category", ["a", "b"], 2)
     assert decoded(value["codes"], "<i4").tolist() == [1] * 50 + [0] * 70 + [BLANK] * 3
-    many = column_value("place", [f"place {row}" for row in range(MAX_LABELS + 5)] * 2)
+    places = [f"place {row:04d}" for row in range(2_000)]
+    assert set(column_value("place", places * 2)["labels"]) == set(places), "each can be found by its name"
+    monkeypatch.setattr(module, "MAX_LABEL_CHARACTERS", 10 * 1_995)
+    many = column_value("place", places * 2)
     codes = decoded(many["codes"], "<i4")
-    assert len(many["labels"]) == MAX_LABELS and many["distinct"] == MAX_LABELS + 5 and int((codes == OTHER).sum()) == 10
+    assert (len(many["labels"]), many["distinct"], int((codes == OTHER).sum())) == (1_995, 2_000, 10)
 
 
 @pytest.mark.parametrize("pair", [("yes", "no"), ("True", "False"), ("1", "0"), ("是", "否")])

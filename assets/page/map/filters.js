@@ -3,7 +3,7 @@
   "use strict";
   const { el, grouped, mapping, t } = window.SB;
   const { BLANK, OTHER } = mapping;
-  const SHOWN = 8, PLAYED = 900;
+  const SHOWN = 8, LISTED = 600, PLAYED = 900;  // LISTED: values that are listed at once; a column may have 100,000
 
   // told: {n(), removed() → Uint8Array, columns() → [name], column(name) → Promise<column | null>, changed(done): the rows that pass have changed;
   //        done: the visitor has let go}
@@ -120,8 +120,8 @@
         return buttons.get(code);
       };
       part.count = () => {
-        const sizes = mapping.tally(column, passes(part)), most = Math.max(1, ...codes.map(sizes.of));
-        const seen = codes.filter((code, place) => (wanted ? column.labels[code].toLowerCase().includes(wanted) : all || place < SHOWN || part.chosen.has(code)));
+        const sizes = mapping.tally(column, passes(part)), most = codes.reduce((size, code) => Math.max(size, sizes.of(code)), 1);
+        const found = codes.filter((code, place) => (wanted ? column.labels[code].toLowerCase().includes(wanted) : all || place < SHOWN || part.chosen.has(code))), seen = found.filter((code, place) => place < LISTED || part.chosen.has(code)), left = found.length - seen.length;
         for (const code of [OTHER, BLANK]) if (!wanted && (sizes.of(code) || part.chosen.has(code))) seen.push(code);
         const shown = seen.map(entry);
         shown.forEach(({ bar, number, button }, i) => {
@@ -132,10 +132,11 @@
           button.classList.toggle("sb-out", part.chosen.size > 0 && !part.chosen.has(seen[i]));
         });
         if (shown.length !== items.childNodes.length || shown.some(({ item }, i) => items.childNodes[i] !== item)) items.replaceChildren(...shown.map(({ item }) => item));
-        none.hidden = !wanted || seen.length > 0;
-        if (!none.hidden) none.textContent = whole.of(OTHER) ? t`This filter offers the ${grouped(codes.length)} most frequent values; none of them contains this text.` : "No value contains this text.";
+        none.hidden = !left && (!wanted || seen.length > 0);
+        if (left) none.textContent = t`${grouped(left)} more values; type a part of a value above to find it`;
+        else if (!none.hidden) none.textContent = whole.of(OTHER) ? t`This filter offers the ${grouped(codes.length)} most frequent values; none of them contains this text.` : "No value contains this text.";
         more.hidden = Boolean(wanted) || codes.length <= SHOWN;
-        more.textContent = all ? "Show fewer" : column.distinct > codes.length ? t`Show the ${grouped(codes.length)} most frequent of ${grouped(column.distinct)}` : t`Show all ${grouped(codes.length)}`;
+        more.textContent = all ? "Show fewer" : column.distinct > Math.min(codes.length, LISTED) ? t`Show the ${grouped(Math.min(codes.length, LISTED))} most frequent of ${grouped(column.distinct)}` : t`Show all ${grouped(codes.length)}`;
       };
       part.text = () => [...part.chosen].map((code) => labelOf(column, code)).join(", ");
       return [find, items, none, more];

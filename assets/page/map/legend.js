@@ -11,7 +11,7 @@
     let wanted = "", names = [], focus = null, shown = "", offered = "", broad = [], total = 1, clusters = false;
     const collapsed = new Set();  // labels of broad topics
     const choice = el("select", { class: "sb-map-colour", "aria-label": "Colour by", on: { change: () => told.onColour(choice.value) } });
-    const filter = el("input", { type: "search", placeholder: "Find a group", "aria-label": "Find a group", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
+    const filter = el("input", { type: "search", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
     const items = el("ul", {});
     const scale = el("div", { class: "sb-map-scale" }), note = el("p", { class: "sb-dim sb-map-order", hidden: true });
     root.replaceChildren(el("label", { class: "sb-map-by" }, el("span", { class: "sb-dim" }, "Color by"), choice), filter, scale, items, note);
@@ -82,6 +82,7 @@
         choice.value = paint.by;
         const many = names.length > FILTERED;
         filter.hidden = !many;
+        for (const name of ["placeholder", "aria-label"]) filter.setAttribute(name, clusters ? "Find a topic" : "Find a value");
         if (!many) { wanted = ""; filter.value = ""; }
         scale.hidden = !paint.axis;
         if (paint.axis) drawScale(paint.axis, css, shade);
