@@ -146,6 +146,7 @@ def export(
     ] = "",
     data: Annotated[Path | None, typer.Option(metavar="FILE", help="Texts to verify with.", show_default="held-out rows of a run")] = None,
     column: Column = None,
+    truncate_dim: Annotated[int, typer.Option(min=0, help="Truncate vectors to this length.", show_default="the model's")] = 0,
     strength: Strength = None,
     json: Json = False,
 ) -> Answer:
@@ -158,6 +159,11 @@ def export(
         name = format or ("all" if is_run else "sentence-transformers")
         # Before the strength changes, which an export that is refused would leave behind.
         if name in registered_names("runs/export", "EXPORTS"):
+            if truncate_dim or data is not None:
+                raise StudioError(
+                    f"the export {name} is neither truncated nor verified on other texts",
+                    f"omit --truncate-dim and --data, or choose --format {_FORMATS}",
+                )
             require_writable_file(out)
         else:
             studio.exports.require_ready(name, out)
@@ -167,7 +173,7 @@ def export(
             found = studio.fine_tune.export(model, out, name)
         else:
             print_message("exporting the model and comparing the export with it")
-            found = studio.exports.export(model, name, out, data=data, column=column)
+            found = studio.exports.export(model, name, out, data=data, column=column, truncate_dim=truncate_dim)
             lines += _verified(found.verified)
     extra = {} if strength is None else {"strength": strength}
     return Answer(found.to_json() | extra, [*lines, f"{found.bytes / 1e6:.1f} MB written to {out}"])
@@ -179,7 +185,7 @@ def _verified(verified: Fidelity) -> list[str | list[Any]]:
         f"verified with {verified.runtime} on {verified.texts} texts ({verified.source}); prompts: {', '.join(verified.roles)}",
         ["minimum cosine", f"{verified.cosine:.6f}"],
         ["mean cosine", f"{verified.mean_cosine:.6f}"],
-        ["equal top-10 hits", f"{verified.top10:.1%}"],
+        ["equal top-10 hits", f"{verified.top10:.1%} (with int8 vectors {verified.top10_int8:.1%}, binary {verified.top10_binary:.1%})"],
         ["sentences/s", f"{verified.sentences_per_second:,.0f} (original: {verified.original_sentences_per_second:,.0f})"],
     ]
 

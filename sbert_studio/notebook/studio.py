@@ -192,7 +192,13 @@ class Studio:
         return Evaluation(f"{len(file.rows.examples):,} rows · {', '.join(found.model_names)}", tuple(dict.fromkeys(notes)), found)
 
     def export(
-        self, model: str | Training, out: str | Path, format: str = "sentence-transformers", *, data: str | Path | None = None
+        self,
+        model: str | Training,
+        out: str | Path,
+        format: str = "sentence-transformers",
+        *,
+        data: str | Path | None = None,
+        truncate_dim: int = 0,
     ) -> NotebookExport:
         """Export a model for another runtime, opened there and compared with the original.
 
@@ -200,12 +206,13 @@ class Studio:
             out: a new folder, or a file that ends in ``.zip``.
             format: ``sentence-transformers``, ``onnx``, ``onnx-int8``, ``openvino``, ``gguf``, ``static`` or ``transformers-js``.
             data: a file with texts to compare on.
+            truncate_dim: number of components to keep; 0 for the model's own.
 
         Raises:
             StudioError: the export would differ from the original by more than its format allows, or a package is missing.
         """
         name = model.model if isinstance(model, Training) else model
-        found = self.services.exports.export(name, format, out, data=data)
+        found = self.services.exports.export(name, format, out, data=data, truncate_dim=truncate_dim)
         return NotebookExport(f"{format} · {found.bytes / 1e6:.1f} MB", (), found)
 
     def _model(self, corpus: Corpus) -> str:

@@ -63,7 +63,14 @@ class ExportService(Service):
         require_free(target)
 
     def export(
-        self, model: str, format_name: str, path: str | Path, *, data: str | Path | None = None, column: str | None = None
+        self,
+        model: str,
+        format_name: str,
+        path: str | Path,
+        *,
+        data: str | Path | None = None,
+        column: str | None = None,
+        truncate_dim: int = 0,
     ) -> ExportedModel:
         """Export a model or the model of a finished run into a folder, or into a zip if ``path`` ends in ``.zip``.
 
@@ -72,9 +79,11 @@ class ExportService(Service):
         Args:
             format_name: one of :data:`~sbert_studio.models.export.FORMATS`.
             data, column: file with texts, and its text column.
+            truncate_dim: number of components that the exported vectors keep; 0 for the model's own.
 
         Raises:
-            StudioError: a package is missing, the format cannot represent the model, or the export differs from it.
+            StudioError: the model has no more components, a package is missing, the format cannot represent the model, or the export
+                differs from it.
         """
         from ..models.export import FORMATS, export_encoder
         from ..models.sentence_encoder import SentenceEncoder
@@ -89,6 +98,15 @@ class ExportService(Service):
         assert isinstance(encoder, SentenceEncoder)
         if source.kind == "run":
             encoder.name = self.store.get(model).name
+        if truncate_dim >= encoder.dim:
+            message = _(
+                "the vectors of {name} have {dim} components, which cannot be truncated to {count}",
+                name=encoder.name,
+                dim=encoder.dim,
+                count=truncate_dim,
+            )
+            raise StudioError(message, "choose a smaller number, or omit it")
+        encoder = encoder.with_settings(truncate_dim=truncate_dim)
         card = None if source.path is None else source.path / "README.md"
         text = card.read_text(encoding="utf-8") if card is not None and card.is_file() else encoder.card()
         return export_encoder(encoder, form, target, texts, where, card=text)

@@ -317,6 +317,7 @@ def test_the_strength_of_a_model_is_set_and_exported_without_training(cli: Any, 
     other.write_text("dear")
     onto = ("export", run["run"], "--strength", 1, "--format", "sentence-transformers", "--out", other.parent, "--json")
     assert "exists already" in refused(cli(*onto))
+    assert "neither truncated" in refused(cli("export", run["run"], "--truncate-dim", 2, "--out", tmp_path / "cut.zip", "--json"))
     (listed,) = ok(cli("runs", "--json"))["runs"]
     assert listed["scores"]["after"]["strength"] == 0.25, "what is refused changes nothing"
     assert "strength 0.75" in cli("strength", run["run"], 0.75).out

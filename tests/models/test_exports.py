@@ -252,6 +252,29 @@ def test_a_card_that_is_exported_again_says_so_once(tmp_path: Path) -> None:
     assert headings[-4:] == ["## Data", "## Later", "## Use this export", "## Verified"] and "Added by hand." in again
 
 
+@pytest.mark.parametrize("name", ["sentence-transformers", "onnx", "openvino", "static"])
+def test_truncated_vectors_are_the_same_in_each_format(name: str, tmp_path: Path) -> None:
+    encoder = static_encoder() if name == "static" else prompted()
+    cut = encoder.with_settings(truncate_dim=5)
+    found = export_encoder(cut, form_of(name), tmp_path / "out", TEXTS, "made up", threads=1)
+    assert found.verified.cosine > 0.99999 and found.verified.top10 == 1
+    vectors = np.asarray(runpy.run_path(str(tmp_path / "out" / "verify.py"))["load"]()(TEXTS[:9]))
+    assert vectors.shape == (9, 5) and np.allclose(unit(vectors), unit(encoder.encode(TEXTS[:9])[:, :5]), atol=1e-4)
+    assert encoder.encode(TEXTS[:1]).shape[1] > 5, "the encoder itself was changed"
+
+
+def test_quantized_vectors_are_those_of_the_script_and_are_measured(tmp_path: Path) -> None:
+    found = export_encoder(static_encoder(), form_of("static"), tmp_path / "out", TEXTS, "made up", threads=1).verified
+    script = runpy.run_path(str(tmp_path / "out" / "verify.py"))
+    vectors = static_encoder().encode(TEXTS)
+    codes, bits = script["quantized"](vectors, "int8"), script["quantized"](vectors, "binary")
+    assert codes.dtype == np.int8 and np.array_equal(codes, verification.quantize(vectors, "int8")) and codes.max() == 127
+    assert bits.shape == (len(TEXTS), 1) and np.array_equal(np.unpackbits(bits, axis=1) * 2.0 - 1, verification.quantize(vectors, "binary"))
+    assert found.top10_binary < found.top10_int8 <= found.top10 == 1
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert f"int8 vectors (a quarter of the size) | {100 * found.top10_int8:.1f} %" in card
+
+
 def test_what_llama_cpp_lacks_is_named() -> None:
     faults: dict[str, Callable[[SentenceEncoder], object]] = {
         "truncate": lambda one: setattr(one, "truncate_dim", 4),
@@ -314,6 +337,8 @@ def test_each_limit_has_its_own_reason() -> None:
     fine = {"cosine": 1.0, "mean_cosine": 1.0, "top10": 1.0, "length_error": 0.0}
     floor = Floor(0.99, 0.995, 0.9, 0.001)
     rest: dict[str, Any] = {
+        "top10_int8": 1,
+        "top10_binary": 1,
         "texts": 9,
         "source": "",
         "roles": (),

@@ -68,3 +68,7 @@ def test_what_cannot_be_exported_is_refused_before_any_work(studio: Studio, tmp_
     (tmp_path / "here" / "letter.txt").write_text("dear")
     with pytest.raises(StudioError, match="exists already"):
         studio.exports.export(studio.settings.default_model, "sentence-transformers", tmp_path / "here")
+    dim = studio.catalog.load(studio.settings.default_model).dim
+    with pytest.raises(StudioError, match=f"{dim} components"):
+        studio.exports.export(studio.settings.default_model, "onnx", tmp_path / "cut", truncate_dim=dim)
+    assert not (tmp_path / "cut").exists()

@@ -129,7 +129,7 @@ def write_graph(encoder: SentenceEncoder, path: Path) -> None:
     with dense_embeddings(encoder.backbone), encoder.inference(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            _Graph(encoder),
+            _Graph(encoder).eval(),  # a graph in training mode would leave the encoder in it
             (ids, mask),
             str(path),
             input_names=list(names),

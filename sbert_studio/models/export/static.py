@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...errors import StudioError
 from ...i18n import _
@@ -49,23 +49,33 @@ class StaticFormat(ExportFormat):
                 _("run sbert-studio distill {name} --out FOLDER first, and export that", name=encoder.name),
             )
         layers_fit = all(isinstance(layer, Dense) and _is_linear(layer) for layer in encoder.layers)
-        if encoder.backbone.recurrent is not None or encoder.pooling.mode != "mean" or encoder.truncate_dim or not layers_fit:
+        if encoder.backbone.recurrent is not None or encoder.pooling.mode != "mean" or not layers_fit:
             raise StudioError(
                 _("{name} is not a mean of static embeddings: model2vec has no other layers", name=encoder.name),
                 "choose sentence-transformers",
             )
         if _is_rescaled(encoder) and encoder.similarity_name != "cosine":
             raise StudioError(
-                _("{name} compares the lengths of weighted means, which model2vec does not compute", name=encoder.name),
+                _("{name} compares the lengths of weighted or truncated means, which model2vec does not compute", name=encoder.name),
                 "choose sentence-transformers",
             )
 
     def adapt(self, encoder: SentenceEncoder) -> SentenceEncoder:
-        """Scale weighted means to unit length: model2vec divides them by the number of tokens, not by the sum of their weights."""
+        """Scale weighted and truncated means to unit length; the projection truncates.
+
+        model2vec divides weighted means by the number of tokens, not by the sum of their weights, and scales vectors last.
+        """
         if not _is_rescaled(encoder):
             return encoder
         unit = copy.copy(encoder)
-        unit.normalizes = True
+        unit._modules = dict(unit._modules)  # so that the encoder keeps its own projection
+        unit.normalizes, unit.truncate_dim = True, None
+        if encoder.truncate_dim:
+            width = unit.dim
+            cut = Dense(width, encoder.dim, "identity", bias=False)
+            with torch.no_grad():
+                cut.linear.weight.copy_(torch.eye(encoder.dim, width))
+            unit.projection = nn.Sequential(*encoder.layers, cut.to(encoder.device))
         return unit
 
     def write(self, encoder: SentenceEncoder, folder: Path) -> None:
@@ -122,4 +132,6 @@ def _is_linear(layer: Dense) -> bool:
 
 
 def _is_rescaled(encoder: SentenceEncoder) -> bool:
+    if encoder.truncate_dim:
+        return True
     return isinstance(encoder, WordEncoder) and encoder.backbone.weights is not None and not encoder.normalizes

@@ -31,6 +31,7 @@ _HITS = 10
 _TIE = 1e-6  # scores that differ by no more are equal
 _ROLES: tuple[Role, ...] = ("plain", "query", "document")
 _SHIPPED_TEXTS = 20
+_TINY = 1e-12
 _POLL_SECONDS, _MOST_SECONDS = 0.2, 1800
 
 
@@ -51,6 +52,8 @@ class Fidelity(JsonResult):
     cosine: Annotated[float, doc("minimum cosine between the two vectors of a text, over all texts and prompts")]
     mean_cosine: Annotated[float, doc("mean cosine between the two vectors of a text")]
     top10: Annotated[float, doc("share of the ten nearest texts that are equal, when each text searches the others")]
+    top10_int8: Annotated[float, doc("the same with the export's vectors quantized to int8")]
+    top10_binary: Annotated[float, doc("the same with one bit per component")]
     length_error: Annotated[float, doc("largest relative difference between the lengths of the two vectors")]
     texts: Annotated[int, doc("number of texts compared")]
     source: Annotated[str, doc("where the texts are from")]
@@ -119,10 +122,33 @@ def compare(
         product = np.where(is_zero, 1.0, lengths[0] * lengths[1])
         cosines.append(np.where(is_zero, (lengths[1] == 0).astype(float), (left * right).sum(axis=1) / np.where(product > 0, product, 1)))
         errors.append(np.abs(lengths[1] - lengths[0]) / np.where(is_zero, 1, lengths[0]))
+    together, hits = np.concatenate(cosines), compare_hits(original, exported, similarity_name, similarity_name)
+    return float(together.min()), float(together.mean()), hits, float(np.concatenate(errors).max())
+
+
+def compare_hits(original: Mapping[str, np.ndarray], exported: Mapping[str, np.ndarray], original_name: str, exported_name: str) -> float:
+    """Return the share of equal top-10 hits, when each text as a query searches the others as documents.
+
+    Args:
+        original, exported: vectors (n, d) of the same texts by role.
+        original_name, exported_name: similarities by which they are compared.
+    """
     query, document = (next(name for name in (role, "plain") if name in original) for role in ("query", "document"))
-    scores = [similarity(vectors[query], vectors[document], similarity_name) for vectors in (original, exported)]
-    together = np.concatenate(cosines)
-    return float(together.min()), float(together.mean()), _equal_hits(*scores), float(np.concatenate(errors).max())
+    return _equal_hits(
+        similarity(original[query], original[document], original_name), similarity(exported[query], exported[document], exported_name)
+    )
+
+
+def quantize(vectors: np.ndarray, precision: str) -> np.ndarray:
+    """Quantize (n, d) vectors as ``quantized`` in the scripts of exports does, but to numbers that similarities can compare.
+
+    Args:
+        precision: ``int8``, each vector scaled so that its largest component is 127, or ``binary``, one bit per component: 1 or -1 here.
+    """
+    if precision == "binary":
+        return np.where(vectors > 0, 1, -1).astype(np.float32)
+    largest = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), _TINY)
+    return np.asarray(np.rint(vectors / largest * 127), np.float32)
 
 
 def _equal_hits(original: np.ndarray, exported: np.ndarray) -> float:
@@ -162,8 +188,12 @@ def verify(
     _require_equal_tokens(encoder, texts, told.get("tokens", {}))
     exported = {role: decode_vectors(told["vectors"][role]) for role in original}
     cosine, mean, top10, length_error = compare(original, exported, encoder.similarity_name)
+    int8, binary = (
+        compare_hits(original, {role: quantize(rows, precision) for role, rows in exported.items()}, encoder.similarity_name, "cosine")
+        for precision in ("int8", "binary")
+    )
     rate = len(original) * len(texts) / max(1e-9, float(told["seconds"]))
-    return Fidelity(cosine, mean, top10, length_error, len(texts), source, tuple(original), str(told["runtime"]), rate, speed)
+    return Fidelity(cosine, mean, top10, int8, binary, length_error, len(texts), source, tuple(original), told["runtime"], rate, speed)
 
 
 def _require_equal_tokens(encoder: SentenceEncoder, texts: Sequence[str], exported: Mapping[Role, list[list[int]]]) -> None:
