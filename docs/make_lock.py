@@ -1,5 +1,7 @@
 """What the pinned packages of requirements.txt bring along, pinned too: ``python docs/make_lock.py`` writes it from what is installed.
 
+It also writes requirements-zerogpu.txt, the same with the PyTorch of ZeroGPU: a Space installs one file, which cannot refer to another.
+
 The packages that torch pins itself (CUDA's libraries, Triton) are left to it: they differ from machine to machine.
 """
 
@@ -14,6 +16,14 @@ from packaging.utils import canonicalize_name
 
 FILE = Path(__file__).resolve().parents[1] / "requirements.txt"
 HEAD = "# What these bring along, written by docs/make_lock.py."
+ZEROGPU_FILE = FILE.with_name("requirements-zerogpu.txt")
+_ZEROGPU_HEAD = """\
+# The runtime of a Space on ZeroGPU: replace requirements.txt by this file. Written by docs/make_lock.py.
+# ZeroGPU accepts only some versions of PyTorch. The newest that huggingface.co/docs/hub/spaces-zerogpu listed by name, when this was
+# written, was 2.8.0 (the list begins "Almost all versions from 2.1.0 to latest").
+torch==2.8.0
+spaces==0.51.3
+requests==2.34.2"""
 _OF_THE_MACHINE = ("nvidia-", "cuda-", "triton")
 
 
@@ -61,5 +71,13 @@ def _version(name: str) -> str:
         sys.exit(f"{name} is pinned and not installed: make setup")
 
 
+def for_zerogpu(requirements: str) -> str:
+    """Return requirements.txt with the PyTorch of ZeroGPU and the package that requests its GPUs."""
+    lines = requirements.splitlines()
+    rest = [line for line in lines[lines.index(f"torch=={_version('torch').partition('+')[0]}") + 1 :] if line]
+    return "\n".join([_ZEROGPU_HEAD, *rest, ""])
+
+
 if __name__ == "__main__":
     FILE.write_text(drawn(), encoding="utf-8")
+    ZEROGPU_FILE.write_text(for_zerogpu(FILE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -90,6 +90,7 @@ class Settings:
         space: whether the app runs on a Hugging Face Space.
         space_id: ``owner/name`` of the Space; empty elsewhere.
         sign_in: whether visitors can sign in with Hugging Face (``hf_oauth`` in the Space's README).
+        mcp_reads_only: whether MCP clients are offered only the endpoints that change nothing: on a Space, unless ``mcp`` is set.
         zero_gpu: whether the Space uses ZeroGPU and ``device`` is not ``cpu``.
         limits: limits for visitors; by default only a shared page has any.
     """
@@ -105,7 +106,11 @@ class Settings:
         shown=f"`{MULTILINGUAL_MODEL}`",
     )
     reranker: str = variable(DEFAULT_RERANKER, "cross-encoder or poly-encoder that re-ranks search hits: a folder or a Hub id")
-    mcp: bool = variable(False, "serve the endpoints to MCP clients, like `--mcp`")
+    mcp: bool = variable(
+        False,
+        "serve the endpoints to MCP clients, like `--mcp`",
+        shown="off (on a Space: on, without the endpoints that train, stop and resume)",
+    )
     resume: bool = variable(True, "resume interrupted runs after a restart; `0` to resume manually")
     poll_seconds: float = variable(
         1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL
@@ -140,6 +145,7 @@ class Settings:
     space: bool = False
     space_id: str = ""
     sign_in: bool = False
+    mcp_reads_only: bool = False
     zero_gpu: bool = False
     limits: Limits = field(default_factory=Limits)
 
@@ -195,11 +201,13 @@ class Settings:
                 "home": _default_home(env, space),
                 "host": "0.0.0.0" if space else cls.host,
                 "trusted_proxies": _PRIVATE_NETWORKS if space else (),
+                "mcp": space,
                 **values,
                 "allowed_hosts": (*values.get("allowed_hosts", ()), *own_hosts),
                 "space": space,
                 "space_id": env.get("SPACE_ID") or "",
                 "sign_in": space and all(env.get(name) for name in _SIGN_IN),
+                "mcp_reads_only": space and "mcp" not in values,
                 "zero_gpu": (env.get("SPACES_ZERO_GPU") or "").lower() in ("t", "1", "yes", "true", "on") and values.get("device") != "cpu",
             }
         )

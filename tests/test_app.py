@@ -19,6 +19,7 @@ from tiny_studio import studio_at, write_pairs
 from waiting import wait_until
 
 from sbert_studio.cli import main
+from sbert_studio.settings import DEFAULT_RERANKER
 
 ROOT = Path(__file__).resolve().parents[1]
 NOBODY = 4_194_305  # a process id beyond the largest that Linux gives
@@ -98,6 +99,10 @@ def test_the_front_matter_is_that_of_this_app() -> None:
         "pushing makes repositories, and touches no other"
     )
     assert len(front["short_description"]) <= 60
+    preloaded = [line.split(" ") for line in front["preload_from_hub"]]  # repository, and files separated by commas
+    assert [one[0] for one in preloaded] == [DEFAULT_RERANKER], "the other default models are installed as packages"
+    assert {name for name, *_ in preloaded} <= set(front["models"])
+    assert preloaded[0][1].split(",") == ["config.json", "model.safetensors"]
 
 
 @pytest.mark.process

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from packaging.requirements import Requirement
 
 from sbert_studio.cli.main import app
 from sbert_studio.data.schema.roles import SchemaOverrides
@@ -29,6 +31,17 @@ def load_script(name: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_packages_for_zerogpu_are_those_of_the_app_with_its_pytorch() -> None:
+    lock = load_script("make_lock")
+    usual, zerogpu = lock.FILE.read_text(encoding="utf-8"), lock.ZEROGPU_FILE.read_text(encoding="utf-8")
+    assert zerogpu == lock.for_zerogpu(usual), "run python docs/make_lock.py"
+    pins = [dict(re.findall(r"^([\w-]+)(?:\[.*\])?==([\w.]+)", text, re.MULTILINE)) for text in (usual, zerogpu)]
+    assert {name for name in pins[1] if pins[1][name] != pins[0].get(name)} == {"torch", "spaces", "requests"}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = next(line for line in project["dependencies"] if line.startswith("torch>"))
+    assert Requirement(needed).specifier.contains(pins[1]["torch"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

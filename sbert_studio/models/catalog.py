@@ -98,7 +98,7 @@ class Catalog:
         self._zerogpu = zerogpu
         self._chosen = frozenset(chosen)
         self._max_model_bytes, self._max_cache_bytes = max_model_bytes, max_cache_bytes
-        self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes)
+        self._hub = Hub(workspace.hub, max_bytes=max_model_bytes, max_cache_bytes=max_cache_bytes, default_models=chosen)
         self._models: LruCache[Encoder | CrossEncoder | PolyEncoder | TextGenerator] = LruCache(budget, lambda model: model.memory)
 
     @property

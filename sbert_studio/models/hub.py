@@ -15,7 +15,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,10 +85,13 @@ class Hub:
         cache: folder for visitors' models; the owner's are in the Hub's default cache.
         max_bytes: larger models are rejected before the download; 0 for no limit.
         max_cache_bytes: limit of all visitors' models together; the least recently used are deleted. 0 for no limit.
+        default_models: models that the host has configured. Visitors use them from the default cache, into which a Space downloads them
+            when it is built, but still access the Hub without the host's token.
     """
 
-    def __init__(self, cache: Path, *, max_bytes: int = 0, max_cache_bytes: int = 0) -> None:
+    def __init__(self, cache: Path, *, max_bytes: int = 0, max_cache_bytes: int = 0, default_models: Collection[str] = frozenset()) -> None:
         self._cache, self._max_bytes, self._max_cache_bytes = cache, max_bytes, max_cache_bytes
+        self._default_models = frozenset(default_models)
         self._lock = threading.Lock()
         self._locks = KeyLocks()  # one download per model at a time
         self._downloads: dict[Path, int] = {}  # visitors' models being downloaded, and their bytes
@@ -105,7 +108,7 @@ class Hub:
         """
         if identity.kind == "owner":
             return self._fetch(hub_id, _Access(None, None), identity)
-        public = _Access(False, self._cache / "public")
+        public = self._public(hub_id)
         if not identity.token:
             return self._fetch(hub_id, public, identity)
         with suppress(_NoAccessError, _UnreachableError):
@@ -115,11 +118,14 @@ class Hub:
 
     def is_downloaded(self, hub_id: str, identity: Identity) -> bool:
         """Return True if the weights of ``hub_id`` are in the cache that ``identity`` uses; nothing is requested."""
-        access = _Access(None, None) if identity.kind == "owner" else _Access(False, self._cache / "public")
+        access = _Access(None, None) if identity.kind == "owner" else self._public(hub_id)
         try:
             return any(_in_cache(hub_id, access, LookupError()).rglob("*.safetensors"))
         except LookupError:
             return False
+
+    def _public(self, hub_id: str) -> _Access:
+        return _Access(False, None if hub_id in self._default_models else self._cache / "public")
 
     def _fetch(self, hub_id: str, access: _Access, identity: Identity) -> Path:
         checkpoint()

@@ -170,7 +170,13 @@ def launch(
         blocked_paths=[str(studio.workspace.home)],
     )
     blocks.accepts_urls = not page.shared
-    configure_mcp(blocks.mcp_server_obj, takes_paths=not page.shared, ledger=ledger, max_file=max_file)
+    configure_mcp(
+        blocks.mcp_server_obj,
+        takes_paths=not page.shared,
+        reads_only=studio.settings.mcp_reads_only,
+        ledger=ledger,
+        max_file=max_file,
+    )
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()

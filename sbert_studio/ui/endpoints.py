@@ -49,6 +49,7 @@ _VERBS: dict[str, Verb] = {
     "resume": resume,
     "evaluate": evaluate,
 }
+_WRITING_VERBS = ("train", "stop", "resume")
 ANSWERS = {name: get_type_hints(verb)["return"] for name, verb in _VERBS.items()}
 """Endpoint → class of its answer, from which its schema and docs/api.md come."""
 _FILES = ("file", "dev", "first", "known", "files")
@@ -193,17 +194,20 @@ class McpServer(GradioMCPServer):  # type: ignore[misc]
         )
 
 
-def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, ledger: UploadLedger, max_file: int) -> None:
+def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, reads_only: bool, ledger: UploadLedger, max_file: int) -> None:
     """Turn Gradio's MCP server into a :class:`McpServer`.
 
     Args:
         server: ``Blocks.mcp_server_obj``; ``None`` if MCP is disabled.
+        reads_only: offer no endpoints that change anything.
         ledger: counts uploads.
         max_file: maximum file size in bytes. By default, the server reads at most 4 MiB of a message.
     """
     if server is not None:
         server.__class__ = McpServer
         server.takes_paths, server.ledger = takes_paths, ledger
+        for tool in _WRITING_VERBS if reads_only else ():
+            del server.tool_to_endpoint[server.tool_prefix + tool]
         server.manager.asgi_app.max_body_size = max_message_size(max_file)
 
 

@@ -84,6 +84,21 @@ def test_a_visitor_sees_what_is_theirs_and_nobody_else_sees_it_after_them(server
                 hub.fetch(name, other)
 
 
+def test_visitors_use_the_hosts_models_from_the_default_cache_without_the_hosts_token(server: HubServer, tmp_path: Path) -> None:
+    """A Space downloads them there when it is built (``preload_from_hub``)."""
+    hub = Hub(tmp_path / "visitors", default_models=("all/open", "host/private"))
+    preloaded = hub.fetch("all/open", OWNER)
+    server.asked.clear()
+    for identity in (ANONYMOUS, signed_in(VISITOR)):
+        assert hub.is_downloaded("all/open", identity)
+        assert hub.fetch("all/open", identity) == preloaded
+        hub.fetch("host/private", OWNER)
+        with pytest.raises(StudioError, match="no model"):
+            hub.fetch("host/private", identity)
+    assert HOST not in {token for _, path, token in server.asked if "all/open" in path}
+    assert not list(tmp_path.glob("visitors/public/*"))
+
+
 @pytest.mark.parametrize("page", [b"<html>Please log in</html>", b"\xff\xfe\x00 no text"], ids=["page", "bytes"])
 def test_an_answer_that_is_not_the_hubs_counts_as_none(server: HubServer, hub: Hub, page: bytes) -> None:
     """As from a network that wants a login first."""

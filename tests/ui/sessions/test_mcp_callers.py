@@ -14,8 +14,9 @@ import pytest
 from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.services import Studio
-from sbert_studio.settings import Limits
+from sbert_studio.settings import Limits, Settings
 from sbert_studio.ui.app import launch
+from sbert_studio.ui.endpoints import ANSWERS
 from sbert_studio.ui.sessions.middleware import CALLER_HEADER
 
 MIB = 1 << 20
@@ -104,6 +105,32 @@ def test_uploads_of_mcp_callers_are_counted_before_they_are_on_disk(page: tuple[
     assert len(text) > 4 * MIB
     failed, words = call(url, "127.0.0.7", "check", {"file": text})
     assert not failed, words
+
+
+@pytest.mark.slow
+def test_a_space_offers_mcp_clients_only_what_changes_nothing(tmp_path: Path, model_folder: Path) -> None:
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamablehttp_client
+
+    async def tools(url: str) -> set[str]:
+        async with streamablehttp_client(f"{url}gradio_api/mcp/") as (read, write, _), ClientSession(read, write) as one:
+            await one.initialize()
+            return {tool.name for tool in (await one.list_tools()).tools}
+
+    space = {"SPACE_ID": "a/b", "SBERT_STUDIO_HOME": "x"}
+    found = {value: Settings.from_env({**space, "SBERT_STUDIO_MCP": value}) for value in ("", "0", "1")}
+    assert [(one.mcp, one.mcp_reads_only) for one in found.values()] == [(True, True), (False, False), (True, False)]
+    assert not Settings.from_env({"SBERT_STUDIO_HOME": "x"}).mcp
+    with studio_at(tmp_path / "home", model_folder, space=True, mcp_reads_only=True) as studio:
+        blocks, url = launch(studio, "127.0.0.1", 0, False, block=False, mcp=True)
+        try:
+            assert asyncio.run(tools(url)) == set(ANSWERS) - {"train", "stop", "resume"}
+            for name in ("train", "stop", "resume"):
+                failed, words = call(url.rstrip("/"), "127.0.0.9", name, {})
+                assert failed and "Unknown tool" in words
+            assert not call(url.rstrip("/"), "127.0.0.9", "similarity", {"a": "a cat", "b": "a dog"})[0]
+        finally:
+            blocks.close()
 
 
 def bytes_in(folder: Path) -> int:
