@@ -1,4 +1,4 @@
-# setup · run · test · quick · fuzz · check · docs · bench · reproduce. Each target does its own set-up.
+# setup · run · test · quick · fuzz · check · docs · site · bench · reproduce. Each target does its own set-up.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do $$p -c 'import sys; sys.exit(not (3,11) <= sys.version_info[:2] <= (3,13))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 ARGS ?=
@@ -7,7 +7,7 @@ DATA ?=
 # Test processes at a time, each with one thread to compute in; make test WORKERS=0 runs everything in one process.
 WORKERS ?= 2
 
-.PHONY: setup run test quick fuzz check docs bench reproduce clean
+.PHONY: setup run test quick fuzz check docs site bench reproduce clean
 setup: .venv/.runtime
 
 # A stamp a requirements file: nothing is installed again until the file changes.
@@ -60,6 +60,11 @@ docs: .venv/.dev
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_languages.py
 
+# The pages of docs/ as a site in site/.
+site: .venv/.runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	$(BIN)/mkdocs build --strict
+
 # Fails where a ratio to a peer is under 85% of what docs/PERFORMANCE.md claims. With DATA on the public sets, which takes longer.
 bench: .venv/.dev
 	$(BIN)/python benchmarks/performance.py $(if $(DATA),"$(DATA)") --guard $(ARGS)
@@ -70,4 +75,4 @@ reproduce: .venv/.dev
 	$(BIN)/python benchmarks/reproduce.py $(if $(DATA),"$(DATA)") $(ARGS)
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist site *.egg-info

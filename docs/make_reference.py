@@ -1,4 +1,4 @@
-"""Write docs/cli.md and docs/losses.md from the code: ``python docs/make_reference.py``; a test compares them."""
+"""Write docs/cli.md, docs/losses.md and docs/settings.md from the code: ``python docs/make_reference.py``; a test compares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from pathlib import Path
 import typer
 
 from sbert_studio.cli.main import app
+from sbert_studio.explore.clusters import ClusterParams
+from sbert_studio.explore.projection import ProjectionParams
 from sbert_studio.losses import LOSSES
+from sbert_studio.registry import Field, fields_of
+from sbert_studio.settings import variables
+from sbert_studio.training.spec import TrainSpec
 
 DOCS = Path(__file__).resolve().parent
 _GENERATED = "Generated from the code by `python docs/make_reference.py`."
@@ -52,10 +57,35 @@ def render_losses() -> str:
     for name in sorted(LOSSES):
         loss = LOSSES[name]
         lines += [f"## {name}", "", loss.summary, "", _plain(inspect.cleandoc(loss.__doc__ or "")), "", f"*{loss.source}*", ""]
+        if settings := fields_of(loss.Params):
+            lines += [*_HEADER, *map(_setting, settings), ""]
     return "\n".join(lines)
 
 
-PAGES = {"cli.md": render_commands, "losses.md": render_losses}
+def render_settings() -> str:
+    """Return all settings as Markdown: environment variables, and those of trainings, maps and topics."""
+    lines = ["# Settings", "", _GENERATED, "", "## Environment", "", "The program reads these variables when it starts.", ""]
+    lines += ["| variable | default | meaning |", "| --- | --- | --- |"]
+    lines += [f"| `{name}` | {default} | {_cell(meaning)} |" for name, default, meaning in variables()]
+    where = "On the command line: `train --set NAME=VALUE`; in Fine-tune, under *Advanced*. [Losses](losses.md) have settings of their own."
+    lines += ["", "## Training", "", where, "", *_HEADER]
+    lines += [_setting(item) for item in TrainSpec.settings()]
+    for title, params in (("Map", ProjectionParams), ("Topics", ClusterParams)):
+        lines += ["", f"## {title}", "", *_HEADER, *map(_setting, fields_of(params))]
+    return "\n".join(lines) + "\n"
+
+
+_HEADER = ("| setting | default | values | meaning |", "| --- | --- | --- | --- |")
+PAGES = {"cli.md": render_commands, "losses.md": render_losses, "settings.md": render_settings}
+
+
+def _setting(item: Field) -> str:
+    """Return a setting's row of the table."""
+    default = {True: "yes", False: "no"}[item.default] if isinstance(item.default, bool) else item.default
+    values = ", ".join(f"`{choice}`" for choice in item.choices if choice)
+    if not values and item.min is not None:
+        values = f"{item.min:,.10g} or more" if item.max is None else f"{item.min:,.10g} to {item.max:,.10g}"
+    return f"| `{item.name}` | {'' if default == '' else f'`{default}`'} | {values} | {_cell(_plain(item.help))} |"
 
 
 def _choices(parameter: object) -> str:

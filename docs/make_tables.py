@@ -19,7 +19,6 @@ from sbert_studio.evaluation.tasks import DataShape, Task, all_tasks
 from sbert_studio.losses import CROSS_ENCODER_LOSSES, LOSSES, Loss
 from sbert_studio.models.export import FORMATS
 from sbert_studio.registry import Registry, fields_of
-from sbert_studio.settings import variables
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "docs/training.md", "docs/evaluation.md")
@@ -44,11 +43,6 @@ def exports_table() -> str:
     limits = [f"cosine {form.floor.cosine:g}, top-10 {form.floor.top10:.0%}" for form in forms]
     rows = [(f"`{form.name}`", form.readers, form.cost, limit, f"`[{form.extra}]`") for form, limit in zip(forms, limits, strict=True)]
     return _markdown(("format", "read by", "cost", "limits: at least", "extra"), rows)
-
-
-def variables_table() -> str:
-    """Return the environment variables with their defaults."""
-    return _markdown(("variable", "default", ""), ((f"`{name}`", default, help) for name, default, help in variables()))
 
 
 def losses_table() -> str:
@@ -103,7 +97,6 @@ def suites_table() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "exports": exports_table,
     "tabs": tabs_table,
-    "environment variables": variables_table,
     "losses": losses_table,
     "cross-encoder losses": cross_encoder_losses_table,
     "tasks": tasks_table,

@@ -87,7 +87,7 @@ def test_links_between_the_documents_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
-@pytest.mark.parametrize("name", ["cli.md", "losses.md"])
+@pytest.mark.parametrize("name", ["cli.md", "losses.md", "settings.md"])
 def test_reference_matches_the_code(name: str) -> None:
     if (ROOT / "docs" / name).read_text(encoding="utf-8") != load_script("make_reference").PAGES[name]():
         pytest.fail(f"docs/{name} is out of date: run make docs, or python docs/make_reference.py")
