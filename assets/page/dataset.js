@@ -14,7 +14,7 @@
 
     // The badge of a column is a list of types.
     const badge = (one) => {
-      const types = el("select", { class: `sb-type sb-type-${one.type}`, "aria-label": t`Type of the column ${one.name}`, title: one.detected ? "Detected; choose another type to change it" : "Chosen by you",
+      const types = el("select", { class: `sb-type sb-type-${one.type}`, "aria-label": t`Type of the column ${one.name}`, title: one.currencies.length ? t`Amounts in several currencies (${one.currencies.join(", ")}) are not read as numbers` : one.detected ? "Detected; choose another type to change it" : "Chosen by you",
         on: { change: () => send("type", { name: one.name, type: types.value }) } },
         value.types.map((type) => el("option", { value: type, selected: type === one.type }, NAMES[type])));
       return types;

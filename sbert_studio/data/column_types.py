@@ -21,7 +21,7 @@ from ..i18n import _
 from .loading.table import Table
 from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column, profile_table
 from .schema.names import GROUP, LABEL
-from .schema.numbers import amounts_of, numbers_of
+from .schema.numbers import amounts_of, find_currencies, numbers_of
 
 Period = Literal["day", "week", "month", "year"]
 
@@ -147,7 +147,7 @@ def _parse(cell: str, form: str) -> date | None:
 ColumnType = Literal["text", "number", "date", "category", "id", "list"]
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 
-_SAMPLE_ROWS = 20_000
+_SAMPLE_ROWS, _CURRENCY_ROWS = 20_000, 1_000
 _EXAMPLES = 5
 _MAX_BINARY = 2
 _MAX_SHORT_CATEGORIES, _MAX_CATEGORY_WORDS = 20, 4.0
@@ -167,6 +167,7 @@ class TypedColumn:
         distinct: number of distinct non-blank cells or, for lists, of distinct items.
         examples: the most frequent categories or items, otherwise the first distinct cells, at most five.
         is_detected: whether the type was detected rather than set by the user.
+        currencies: of a column of amounts in several currencies, which is no number: these.
     """
 
     name: str
@@ -176,6 +177,7 @@ class TypedColumn:
     distinct: int
     examples: tuple[str, ...]
     is_detected: bool = True
+    currencies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class ColumnValues:
         numbers: (n,) float64, NaN for a cell without a number; only for numbers.
         days: (n,) datetime64[D], NaT for a cell without a date; only for dates.
         items: the items of each cell, distinct and in order; only for lists and for categories, which have at most one item per cell.
+        unit: how a number is written with its currency or unit, such as ``${}`` or ``{} kg``; empty without one.
     """
 
     type: ColumnType
@@ -195,6 +198,7 @@ class ColumnValues:
     numbers: np.ndarray | None = None
     days: np.ndarray | None = None
     items: tuple[tuple[str, ...], ...] | None = None
+    unit: str = ""
 
     @cached_property
     def is_blank(self) -> np.ndarray:
@@ -221,6 +225,7 @@ class ColumnValues:
             None if self.numbers is None else self.numbers[index],
             None if self.days is None else self.days[index],
             None if self.items is None else tuple(self.items[row] for row in rows),
+            self.unit,
         )
 
     def count_items(self) -> Counter[str]:
@@ -233,7 +238,7 @@ def detect_type(name: str, cells: Sequence[str], profile: ColumnProfile | None =
     """Detect the type of a column from its name and at most 20,000 of its cells.
 
     Numbers with two distinct values and label codes are categories; increasing integers, keys, URLs and codes are identifiers, also
-    codes of digits that a number would lose (00501). Amounts of one currency (``$1,200.50``) are numbers.
+    codes of digits that a number would lose (00501). Amounts of one currency or unit (``$1,200.50``, ``12 kg``) are numbers.
 
     Args:
         profile: statistics of the cells, if known.
@@ -272,7 +277,9 @@ def describe_column(
     counts = values.count_items()
     ordered: Iterable[str] = (item for item, _ in counts.most_common(_EXAMPLES)) if found in ("category", "list") else counts
     examples = tuple(item for item, _ in zip(ordered, range(_EXAMPLES), strict=False))
-    return TypedColumn(name, found, len(cells), int(values.is_blank.sum()), len(counts), examples, column_type is None)
+    currencies = find_currencies(cells[:: max(1, len(cells) // _CURRENCY_ROWS)]) if found in ("category", "text", "id") else ()
+    blank, is_detected = int(values.is_blank.sum()), column_type is None
+    return TypedColumn(name, found, len(cells), blank, len(counts), examples, is_detected, currencies if len(currencies) > 1 else ())
 
 
 def describe_columns(table: Table, types: Mapping[str, ColumnType] | None = None) -> tuple[TypedColumn, ...]:
@@ -289,8 +296,8 @@ def parse_column(name: str, cells: Sequence[str], column_type: ColumnType) -> Co
     """Parse the cells of a column as a type, which need not be the detected one; cells that cannot be parsed have no value."""
     stripped = tuple(cell.strip() for cell in cells)
     if column_type == "number":
-        amounts, currency = amounts_of(stripped)
-        return ColumnValues(column_type, stripped, numbers=amounts if currency else numbers_of(stripped))
+        amounts, unit = amounts_of(stripped)
+        return ColumnValues(column_type, stripped, numbers=amounts if unit else numbers_of(stripped), unit=unit)
     if column_type == "date":
         found = parse_dates(name, stripped)
         days = np.full(len(stripped), np.datetime64("NaT", "D")) if found is None else found.days

@@ -18,6 +18,7 @@ import gradio as gr
 
 from ..data.column_types import COLUMN_TYPES, ColumnType, check_type
 from ..errors import StudioError
+from ..i18n import _
 from ..progress import StoppedError
 from ..serialization import to_plain
 from .components import CORPUS_TYPES, cancel_button, sample_picker, upload
@@ -85,8 +86,19 @@ def _overview_value(overview: DataOverview, numbers: list[tuple[str, str]], note
             "blank": column.blank,
             "distinct": column.distinct,
             "order": order.get(column.name, -1),
+            "currencies": column.currencies,
         }
         for column in overview.columns
+    ]
+    notes = notes + [
+        _(
+            "The column {name} has amounts in several currencies ({currencies}), so they are not read as numbers. "
+            "To compare them, convert them to one currency.",
+            name=repr(column.name),
+            currencies=", ".join(column.currencies),
+        )
+        for column in overview.columns
+        if column.currencies
     ]
     value = {
         "name": overview.name,

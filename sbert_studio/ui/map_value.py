@@ -32,7 +32,7 @@ def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None
 
     Every value has ``name``, ``n``, ``kind`` and ``unreadable``, the number of filled cells that are not of the column's type. By kind:
 
-    - ``number``: ``numbers``, (n,) float64, NaN for cells without a number.
+    - ``number``: ``numbers``, (n,) float64, NaN for cells without a number, and ``unit``, such as ``${}``, empty without one.
     - ``date``: ``numbers``, (n,) float64, days since 1970-01-01, NaN for cells without a date.
     - ``category`` and ``boolean``: ``distinct``, the number of values, ``labels``, most frequent first, as many as have at most
       :data:`MAX_LABEL_CHARACTERS`, and ``codes``, (n,) int32: the index of each label, :data:`BLANK` or :data:`OTHER`.
@@ -49,7 +49,7 @@ def column_value(name: str, cells: Sequence[str], column_type: ColumnType | None
     known: Value = {"name": name, "n": len(values.cells), "unreadable": int(values.unreadable.sum())}
     numbers = _numbers(values)
     if numbers is not None and np.isfinite(numbers).any():
-        return known | {"kind": values.type, "numbers": to_base64(numbers.astype("<f8"))}
+        return known | {"kind": values.type, "numbers": to_base64(numbers.astype("<f8")), "unit": values.unit}
     counts = values.count_items()
     labels = [label for label, _count in counts.most_common()]
     labels = labels[: bisect_right(list(accumulate(map(len, labels))), MAX_LABEL_CHARACTERS)]

@@ -577,6 +577,24 @@ def test_huge_numbers_are_short(empty_page: Page) -> None:
     assert empty_page.evaluate(write, [-1e308, 1.23456789e20, 2e15, 123456]) == ["-1e308", "1.23456e20", "2e15", "123.456K"]
 
 
+def test_amounts_show_their_currency_in_filter_legend_and_text(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content("<!doctype html><html><body></body></html>")
+    page.add_script_tag(content=theme.scripts())
+    value = column_value("price", ["-$12.50", "$20", "$45"] * 5)
+    page.evaluate(_FILTER, value)
+    expect(page.locator(".sb-map-ends")).to_contain_text("$")
+    assert "$" in (page.locator(".sb-map-bars i").first.get_attribute("title") or "")
+    axis = """(value) => {
+      const { axis } = SB.mapping.paint(SB.mapping.column(value));
+      return [axis.low, axis.high].map(axis.text).concat(axis.ticks.map((one) => one.text));
+    }"""
+    shown = page.evaluate(axis, value)
+    assert shown[:2] == ["-$12.5", "$45"] and all("$" in text for text in shown)
+    assert page.evaluate(axis, column_value("weight", ["2 kg", "30 kg", "5 kg"]))[:2] == ["2 kg", "30 kg"]
+    page.close()
+
+
 def test_dates_are_counted_by_calendar_period(empty_page: Page) -> None:
     empty_page.evaluate("() => { window.SB = { mapping: {} }; }")
     empty_page.add_script_tag(path=ASSETS / "page" / "map" / "columns.js")

@@ -66,6 +66,11 @@ COLUMNS = {
         (["USD 0.125", "usd 10,000", "USD -5"], [0.125, 10_000, -5]),
         (["300元", "1 200元", "45.5元"], [300, 1200, 45.5]),
         (["1'250.00 CHF", "80.-CHF", "19.90 CHF"], None),
+        (["12 kg", "1.5 kg", "", "1,250 kg", "7kg"], [12, 1.5, math.nan, 1.25, 7]),
+        (["3 ms", "12 ms", "0.5 ms"], [3, 12, 0.5]),
+        (["5 %", "12.5 %", "-3 %"], [5, 12.5, -3]),
+        (["3 kg", "4 g", "5 m"], None),
+        (["3 rooms", "4 rooms", "5 rooms"], None),
     ],
 )
 def test_amounts_of_one_currency_are_numbers(cells: list[str], expected: list[float] | None) -> None:
@@ -75,6 +80,14 @@ def test_amounts_of_one_currency_are_numbers(cells: list[str], expected: list[fl
         np.testing.assert_allclose(parse_column("total", cells, "number").numbers, expected)  # type: ignore[arg-type]
     mixed = [cell.replace("$", "€" if row % 2 else "$").replace("¥", "£" if row % 2 else "¥") for row, cell in enumerate(cells)]
     assert mixed == cells or detect_type("total", mixed) != "number"
+
+
+def test_amounts_keep_how_they_are_written_and_several_currencies_are_named() -> None:
+    forms = {"${}": "$1,200", "{} €": "12,50 €", "USD {}": "USD 300", "{} kg": "12 kg", "{}%": "5%", "": "12"}
+    assert {form: parse_column("total", [cell] * 3, "number").unit for form, cell in forms.items()} == {form: form for form in forms}
+    assert parse_column("total", ["$1", "$2"], "number").select([1]).unit == "${}"
+    assert describe_column("total", ["$5", "7 €", "$8"] * 9).currencies == ("$", "€")
+    assert describe_column("total", ["$5", "$7", "$8"] * 9).currencies == describe_column("total", COLUMNS["topic"][1]).currencies == ()
 
 
 @pytest.mark.parametrize("name", COLUMNS)

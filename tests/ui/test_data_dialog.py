@@ -63,6 +63,17 @@ def test_a_file_is_shown_before_it_is_used(page: Page, tickets: Path) -> None:
     assert page.corpora.choices(None)[0][0] == "tickets.csv"
 
 
+def test_a_column_of_several_currencies_says_why_it_is_no_number(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(
+        "text,price\n" + "".join(f"a lamp that broke on day {row},{'$' if row % 3 else '€'}{row}\n" for row in range(1, 40)),
+        encoding="utf-8",
+    )
+    shown = add(page, path).review
+    assert shown is not None and [column["currencies"] for column in shown["columns"]] == [[], ["$", "€"]]
+    assert len([note for note in shown["notes"] if "price" in note and "$, €" in note]) == 1
+
+
 def test_data_read_before_is_not_offered_for_a_file_that_cannot_be_read(page: Page, tickets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert add(page, tickets).pending is not None
     told: list[str] = []

@@ -1,6 +1,6 @@
 // Columns of the table, as the page counts and filters them: what Python sends (see map_value.py) is decoded once.
 // column: {name, kind: number | date | category | boolean | list, n, numbers?: Float64Array, codes?: Int32Array,
-//          items?, starts?: Int32Array, labels?: [label], distinct?, unreadable}; dates are days since 1970-01-01, UTC.
+//          items?, starts?: Int32Array, labels?: [label], distinct?, unit?, unreadable}; dates are days since 1970-01-01, UTC.
 (() => {
   "use strict";
   const { mapping, t } = window.SB;
@@ -108,7 +108,9 @@
     if (Math.abs(value) >= 100000) return value.toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 6 });
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
   }
-  const write = (found, value) => (found.kind === "date" ? iso(value) : short(value));
+  // unit: how a number is written, such as "${}" or "{} kg".
+  const measured = (unit, value) => (value < 0 ? "-" : "") + unit.split("{}").join(short(Math.abs(value)));
+  const write = (found, value) => (found.kind === "date" ? iso(value) : found.unit ? measured(found.unit, value) : short(value));
 
   // Calendar periods from that of the first day to that of the last: [{name, from, to}], both days inclusive.
   const PERIODS = { day: 1, week: 7, month: 30.4, year: 365.25 };

@@ -68,7 +68,7 @@
       };
       part.text = () => t`${mapping.write(column, part.range[0])} to ${mapping.write(column, part.range[1])}` + (part.withBlank && blanks ? t`, or blank` : "");
       const player = isDate && kept.high > kept.low ? timeline(part, kept, set) : null;
-      return [bars, el("div", { class: "sb-map-ends" }, from, el("span", { class: "sb-dim" }, "to"), to), player?.node, blank];
+      return [bars, el("div", { class: "sb-map-ends" }, from, el("span", { class: "sb-dim" }, "to"), to, column.unit ? el("span", { class: "sb-dim", translate: "no" }, column.unit.replace("{}", "").trim()) : null), player?.node, blank];
     }
 
     // A slider over calendar periods, with a button that goes through them one after the other.

@@ -40,7 +40,7 @@
       palette: () => [...Array.from({ length: SHADES }, (_, i) => mapping.shade((i + 0.5) / SHADES)), mapping.grey()],
       has: (id, row) => index[row] === SHADES,
       sizes: (hidden) => entries.map(() => { let count = 0; for (let row = 0; row < found.n; row += 1) if (index[row] === SHADES && !hidden[row]) count += 1; return count; }),
-      scale: SHADES, axis: { low, high, under, over, text: (value) => mapping.write(found, value), ticks: mapping.ticks(found.kind, low, high).map((one) => ({ ...one, share: share(one.value) })) } };
+      scale: SHADES, axis: { low, high, under, over, text: (value) => mapping.write(found, value), ticks: mapping.ticks(found.kind, low, high).map((one) => ({ text: found.unit ? mapping.write(found, one.value) : one.text, share: share(one.value) })) } };
   }
 
   // The largest have colours; all others are one group, as are blank cells. Of several items, the first of those with a colour counts.

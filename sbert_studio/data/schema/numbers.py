@@ -6,6 +6,7 @@ import json
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -43,6 +44,7 @@ _THOUSAND = re.compile(r"(?<=[1-9])[.,'’](?=\d{3}(?!\d))|(?<=\d\d)[.,'’](?=\
 _PRICE_PER_UNIT = re.compile(r"[+-]?\d[.,]\d{3}")  # of fuel or electricity: 1.549 €
 _LONGEST_AMOUNT = 30  # characters
 _CURRENCIES = frozenset(word_lists("cells")["currency"].split())
+_MEASURES = frozenset(word_lists("cells")["measure"].split())
 _UNITS: tuple[str, ...] = tuple(word_lists("cells")["unit"].split())
 _WHOLE_UNITS = frozenset(["l", "p", "pt", "bal", "бал"])  # too short to be the beginning of a longer unit
 _NEARLY_ALL = 0.95
@@ -103,21 +105,40 @@ def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
 
 
 def amounts_of(cells: Sequence[str]) -> tuple[np.ndarray, str]:
-    """Return the amount in each cell of a column or NaN, (n,) float64, and its currency: ``$1,200.50``, ``12,50 €``, ``USD 300``.
+    """Return the amount in each cell of a column or NaN, (n,) float64, and how it is written (``$1,200.50``, ``12 kg``, ``5 %``).
 
-    Without one currency in at least 95 % of the filled cells, all amounts are NaN and the currency is empty.
+    The second value is a template such as ``${}`` or ``{} kg``. Without one currency or unit in at least 95 % of the filled cells (of
+    percentages: in all), all amounts are NaN and it is empty.
     """
     filled = dict.fromkeys(cell.strip() for cell in cells if cell.strip())
-    short = (cell for cell in filled if len(cell) <= _LONGEST_AMOUNT)
-    matches = {cell: match for cell in short if (match := _AMOUNT.fullmatch(cell.translate(_TO_ASCII).strip()))}
-    signs = {cell: (match[2] + match[4]).strip(" .") for cell, match in matches.items()}
-    known = {cell: sign for cell, sign in signs.items() if sign.casefold() in _CURRENCIES}
-    if len(known) < _NEARLY_ALL * len(filled) or len({sign.casefold() for sign in known.values()}) != 1:
+    matches = _match_amounts(filled)
+    units = {sign.casefold() for _match, sign in matches.values()}
+    if len(matches) < (1 if units == {"%"} else _NEARLY_ALL) * len(filled) or len(units) != 1:
         return np.full(len(cells), math.nan), ""
-    digits = {cell: matches[cell][1] + matches[cell][3].replace(" ", "").strip("'’") for cell in known}
+    digits = {cell: match[1] + match[3].replace(" ", "").strip("'’") for cell, (match, _sign) in matches.items()}
+    first, sign = next(iter(matches.values()))
+    template = f"{first[2].lstrip()}{{}}" if first[2].strip() else f"{{}}{' ' * first[3].endswith(' ')}{sign}"
+    if not units <= _CURRENCIES:
+        return numbers_of([digits.get(cell.strip(), "") for cell in cells]), template
     if not all(_PRICE_PER_UNIT.fullmatch(text) for text in digits.values()):
         digits = {cell: _THOUSAND.sub("", text) for cell, text in digits.items()}
-    return np.array([parse_number(digits.get(cell.strip(), "")) for cell in cells]), next(iter(known.values()))
+    return np.array([parse_number(digits.get(cell.strip(), "")) for cell in cells]), template
+
+
+def find_currencies(cells: Iterable[str]) -> tuple[str, ...]:
+    """Return the currencies of a column, most frequent first; empty unless 95 % of its filled cells are amounts of money."""
+    filled = dict.fromkeys(cell.strip() for cell in cells if cell.strip())
+    counts = Counter(sign for _match, sign in _match_amounts(filled).values() if sign.casefold() in _CURRENCIES)
+    return tuple(sign for sign, _count in counts.most_common()) if counts.total() >= _NEARLY_ALL * len(filled) else ()
+
+
+def _match_amounts(cells: Iterable[str]) -> dict[str, tuple[re.Match[str], str]]:
+    """Return the parts and the currency or unit of each cell that is an amount; a unit follows its number."""
+    short = (cell for cell in cells if len(cell) <= _LONGEST_AMOUNT)
+    matches = {cell: match for cell in short if (match := _AMOUNT.fullmatch(cell.translate(_TO_ASCII).strip()))}
+    signs = {cell: (match[2] + match[4]).strip(" .") for cell, match in matches.items()}
+    units = {cell for cell, sign in signs.items() if not matches[cell][2] and (sign if len(sign) == 1 else sign.casefold()) in _MEASURES}
+    return {cell: (matches[cell], sign) for cell, sign in signs.items() if sign.casefold() in _CURRENCIES or cell in units}
 
 
 def mixes_percentages(cells: Iterable[str]) -> bool:
