@@ -527,6 +527,36 @@ def test_a_late_answer_belongs_to_the_map_and_the_point_that_asked(chromium: Bro
     page.close()
 
 
+_REPEATED = """() => {
+  const root = document.body.appendChild(document.createElement("div")), host = { server: {} }, load = SB.views.map(root, host);
+  const text = (array) => btoa(String.fromCharCode(...new Uint8Array(array.buffer))), codes = [0, 1, 2, 0, 1];
+  window.draw = (key, n) => {
+    const size = { name: "size", n, kind: "category", labels: ["S", "M", "L"], distinct: 3, unreadable: 0 };
+    host.server.map_column = async () => ({ ...size, codes: text(Int32Array.from(codes.slice(0, n))) });
+    load(mapOf({ key, n, layout_key: "same", points: text(Float32Array.from({ length: 2 * n }, (_, i) => i)),
+      clusters: text(new Int16Array(n)), cluster_names: [{ id: 0, label: "all", size: n }],
+      colours: ["Topics found", "size"], opened: ["Topics found", "size"] }));
+  };
+}"""
+
+
+def test_filters_count_every_row_of_a_map_with_the_same_texts_repeated_more_often(chromium: Browser) -> None:
+    page = map_page(chromium, _REPEATED)
+    page.evaluate("draw('three', 3)")
+    page.locator(".sb-map-parts [data-part=filters]").click()
+    sizes = page.locator(".sb-map-filter[data-column=size] li button")
+    sizes.filter(has_text="S").click()
+    expect(page.locator(".sb-map")).to_have_attribute("data-passed", "1")
+    page.evaluate("draw('five', 5)")
+    expect(page.locator(".sb-map")).to_have_attribute("data-passed", "5")
+    if not sizes.count():
+        page.locator(".sb-map-filter[data-column=size] summary").click()
+    expect(sizes).to_have_text(["S2", "M2", "L1"])
+    sizes.filter(has_text="M").click()
+    expect(page.locator(".sb-map")).to_have_attribute("data-passed", "2")
+    page.close()
+
+
 def test_a_filter_says_that_it_lists_only_the_most_frequent_values(chromium: Browser) -> None:
     page = chromium.new_page()
     page.set_content("<!doctype html><html><body></body></html>")

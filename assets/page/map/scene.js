@@ -358,8 +358,9 @@
       if (moved) { columns = new Map(); changed.push(...value.colours); }
       else if (now !== edited || labelColumn !== value.label_column) for (const name of [labelColumn, value.label_column]) if (name) { columns.delete(name); changed.push(name); }
       if (!moved) changed.push(value.colours[0]);
-      filters.draw(value.colours, changed.filter((name) => value.colours.includes(name)), layout !== value.layout_key);
-      [edited, labelColumn, layout] = [now, value.label_column, value.layout_key];
+      const texts = `${value.layout_key} ${value.n}`;  // a layout has each text once, however often the data repeat it
+      filters.draw(value.colours, changed.filter((name) => value.colours.includes(name)), layout !== texts);
+      [edited, labelColumn, layout] = [now, value.label_column, texts];
       // The page may have been sent to another colour, by a link; otherwise the visitor's choice stays.
       const by = !moved && offered === value.by && value.colours.includes(paint.by) ? paint.by : value.by;
       offered = value.by;
