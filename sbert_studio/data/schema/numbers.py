@@ -42,9 +42,12 @@ _THOUSANDS = {sign: re.compile(rf"\d{{1,3}}({re.escape(sign)}\d{{3}})*") for sig
 _AMOUNT = re.compile(r"([+-]?)([^\d.,+-]{0,5})([+-]?\d[\d.,'’ ]*)([^\d.,+-]{0,5})")
 _THOUSAND = re.compile(r"(?<=[1-9])[.,'’](?=\d{3}(?!\d))|(?<=\d\d)[.,'’](?=\d{3}(?!\d))")
 _PRICE_PER_UNIT = re.compile(r"[+-]?\d[.,]\d{3}")  # of fuel or electricity: 1.549 €
+_THOUSANDS_GROUP = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+_SEPARATORS = ".,'’"
 _LONGEST_AMOUNT = 30  # characters
 _CURRENCIES = frozenset(word_lists("cells")["currency"].split())
 _MEASURES = frozenset(word_lists("cells")["measure"].split())
+_POINT_CURRENCIES, _COMMA_CURRENCIES = (frozenset(word_lists("cells")[f"{sign}_currency"].split()) for sign in ("point", "comma"))
 _UNITS: tuple[str, ...] = tuple(word_lists("cells")["unit"].split())
 _WHOLE_UNITS = frozenset(["l", "p", "pt", "bal", "бал"])  # too short to be the beginning of a longer unit
 _NEARLY_ALL = 0.95
@@ -118,11 +121,9 @@ def amounts_of(cells: Sequence[str]) -> tuple[np.ndarray, str]:
     digits = {cell: match[1] + match[3].replace(" ", "").strip("'’") for cell, (match, _sign) in matches.items()}
     first, sign = next(iter(matches.values()))
     template = f"{first[2].lstrip()}{{}}" if first[2].strip() else f"{{}}{' ' * first[3].endswith(' ')}{sign}"
-    if not units <= _CURRENCIES:
-        return numbers_of([digits.get(cell.strip(), "") for cell in cells]), template
-    if not all(_PRICE_PER_UNIT.fullmatch(text) for text in digits.values()):
-        digits = {cell: _THOUSAND.sub("", text) for cell, text in digits.items()}
-    return np.array([parse_number(digits.get(cell.strip(), "")) for cell in cells]), template
+    plain = dict(zip(digits, _without_thousands(list(digits.values()), sign.casefold()), strict=True))
+    found = [plain.get(cell.strip(), "") for cell in cells]
+    return np.array([parse_number(amount) for amount in found]) if units <= _CURRENCIES else numbers_of(found), template
 
 
 def find_currencies(cells: Iterable[str]) -> tuple[str, ...]:
@@ -139,6 +140,30 @@ def _match_amounts(cells: Iterable[str]) -> dict[str, tuple[re.Match[str], str]]
     signs = {cell: (match[2] + match[4]).strip(" .") for cell, match in matches.items()}
     units = {cell for cell, sign in signs.items() if not matches[cell][2] and (sign if len(sign) == 1 else sign.casefold()) in _MEASURES}
     return {cell: (matches[cell], sign) for cell, sign in signs.items() if sign.casefold() in _CURRENCIES or cell in units}
+
+
+def _without_thousands(amounts: Sequence[str], unit: str) -> list[str]:
+    """Remove the thousands separators of a column's amounts, whose cells together show which sign is the decimal one."""
+    decimal_signs = {sign for amount in amounts if (sign := _decimal_sign(amount))}
+    if len(decimal_signs) == 1:
+        (decimal,) = decimal_signs
+        others = re.compile(f"[{_SEPARATORS.replace(decimal, '')}]")
+        return [others.sub("", amount).replace(decimal, ".") for amount in amounts]
+    if unit not in _CURRENCIES or all(_PRICE_PER_UNIT.fullmatch(amount) for amount in amounts):
+        grouping = "," if unit in _POINT_CURRENCIES else "." if unit in _COMMA_CURRENCIES else ""
+        return [amount.replace(grouping, "") if grouping else amount for amount in amounts]
+    return [_THOUSAND.sub("", amount) for amount in amounts]
+
+
+def _decimal_sign(amount: str) -> str:
+    """Return the sign before the decimals of an amount, empty if it has none or may have none: ``1,234``."""
+    signs = [sign for sign in amount if sign in ".,"]
+    if not signs:
+        return ""
+    last = signs[-1]
+    if len(signs) > 1 and len(set(signs)) == 1:  # 1,234,567, and 1,00,000 in India
+        return "." if last == "," else ","
+    return "" if _THOUSANDS_GROUP.fullmatch(amount) else last
 
 
 def mixes_percentages(cells: Iterable[str]) -> bool:
