@@ -22,7 +22,7 @@ DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MULTILINGUAL_MODEL = "multilingual-e5-small"
 MULTILINGUAL_HUB_ID = "intfloat/multilingual-e5-small"
 DEFAULT_RERANKER = "cross-encoder/ms-marco-MiniLM-L6-v2"
-_SPACE_STORAGE = Path("/data")  # persistent storage of a Space
+_SPACE_STORAGE = Path("/data")  # bucket mounted in a Space, or the persistent disk of an old one
 UPLOAD_PREFIX = "sbert-studio-sent-"
 _UPLOAD_VARIABLE = "GRADIO_TEMP_DIR"
 _PREFIX = "SBERT_STUDIO_"
@@ -115,6 +115,12 @@ class Settings:
     poll_seconds: float = variable(
         1.0, "polling interval of open pages in seconds; larger values reduce load", min=_MIN_POLL, max=_MAX_POLL
     )
+    mirror: str = variable(
+        "",
+        "copy of finished runs, models, uploads and labelled pairs, restored at start: a folder, such as a mounted bucket, or a private "
+        "data set of the Hugging Face Hub, `hf://datasets/OWNER/NAME`",
+        shown="none (on a Space: `/data/sbert-studio-mirror`, if `/data` is writable)",
+    )
     max_upload_mb: int = variable(512, "maximum upload size, in MiB", min=0)
     max_model_mb: int | None = variable(
         None,
@@ -170,8 +176,13 @@ class Settings:
 
     @property
     def ephemeral(self) -> bool:
-        """True if ``home`` is lost when the Space restarts, because the Space has no persistent storage."""
-        return self.space and not self.home.is_relative_to(_SPACE_STORAGE)
+        """True if everything is lost when the Space restarts, because the Space has neither a mirror nor a persistent home folder."""
+        return self.space and not self.mirror and not self.home.is_relative_to(_SPACE_STORAGE)
+
+    @property
+    def old_home(self) -> Path | None:
+        """Home folder of an earlier version, in a Space's storage."""
+        return _SPACE_STORAGE / "sbert-studio" if self.space and self.mirror and not self.home.is_relative_to(_SPACE_STORAGE) else None
 
     @property
     def duplicate_url(self) -> str:
@@ -196,9 +207,11 @@ class Settings:
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
         own_hosts = (env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()
         values = _read_variables(cls, _PREFIX, env)
+        has_storage = space and "home" not in values and os.access(_SPACE_STORAGE, os.W_OK)
         found = cls(
             **{
-                "home": _default_home(env, space),
+                "home": _default_home(env),
+                "mirror": str(_SPACE_STORAGE / "sbert-studio-mirror") if has_storage else "",
                 "host": "0.0.0.0" if space else cls.host,
                 "trusted_proxies": _PRIVATE_NETWORKS if space else (),
                 "mcp": space,
@@ -340,9 +353,7 @@ def configure_ray(*, alone: bool) -> None:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 
-def _default_home(env: Mapping[str, str], space: bool) -> Path:
-    if space and os.access(_SPACE_STORAGE, os.W_OK):
-        return _SPACE_STORAGE / "sbert-studio"
+def _default_home(env: Mapping[str, str]) -> Path:
     data_home = env.get("XDG_DATA_HOME") or "~/.local/share"
     return _expanded(data_home) / "sbert-studio"
 

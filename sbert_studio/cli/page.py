@@ -73,6 +73,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
         if not enable():
             print_message("this Space provides a GPU, but the package 'spaces' is not installed: everything runs on the CPU")
     from ..services import Studio
+    from ..services.mirror import open_mirror
     from ..ui.app import launch
 
     settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
@@ -84,15 +85,20 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     print_message("opening the studio; stop it with Ctrl-C")
     checkpoint()
     with Studio(settings) as studio:
+        mirror = open_mirror(studio, print_message)
         _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         checkpoint()
         print_message(f"the studio is at {url}")
+        if mirror is not None:
+            mirror.start()
         if desktop:
             open_window(studio, url)
         else:
             if opened and not (has_screen() and webbrowser.open(url)):
                 print_message(f"no browser could be opened: open {url} manually")
             SHUTDOWN.wait()
+    if mirror is not None:
+        mirror.close()  # after the runs were interrupted
 
 
 def _remove_orphaned_uploads() -> None:

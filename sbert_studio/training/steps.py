@@ -265,6 +265,7 @@ def cached_backward(
         for chunk in chunks:
             states.append(_random_state())
             parts.append([column.detach() for column in encode(chunk)])
+    torch.clear_autocast_cache()  # before version 2.9, casts of weights made without a graph would be used in the second pass
 
     columns = [torch.cat(column).requires_grad_() for column in zip(*parts, strict=True)]
     rows = [len(part[0]) for part in parts]

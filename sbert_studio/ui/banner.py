@@ -130,7 +130,7 @@ def _nothing_stored(page: Page) -> Value | None:
     link = {"words": "Duplicate this Space", "href": settings.duplicate_url}
     return {
         "text": "This Space has no persistent storage: files, runs and models are deleted when it sleeps or is rebuilt.",
-        "advice": ["Download a fine-tuned model or push it to the Hub before you leave. You can add persistent storage to your own Space."],
+        "advice": ["Download a fine-tuned model or push it to the Hub before you leave. In a Space of your own, mount a bucket at /data."],
         "models": [],
         "hide": True,
         "link": link if settings.duplicate_url else None,
