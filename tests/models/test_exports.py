@@ -117,6 +117,21 @@ def test_a_broken_export_is_refused_and_nothing_is_left(name: str, fault: Callab
     assert not [*tmp_path.iterdir()]
 
 
+def test_int8_keeps_sensitive_layers_in_float32_only_where_the_floor_requires_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form, encoder = form_of("onnx-int8"), prompted()
+    with torch.no_grad():  # outliers in the inputs of the second layers, as in large models
+        for layer in encoder.backbone.encoder.layer:
+            layer.intermediate.dense.bias[0] = 60
+            layer.output.dense.weight[:, 0] = 0
+    monkeypatch.setattr(type(form), "floor", Floor(0.0, 0.0, 0.0, 9.0))
+    plain = export_encoder(encoder, form, tmp_path / "plain", TEXTS, "made up", threads=1)
+    monkeypatch.setattr(type(form), "floor", Floor(min(plain.verified.cosine + 1e-4, 1.0), 0.0, 0.0, 9.0))
+    kept = export_encoder(encoder, form, tmp_path / "kept", TEXTS, "made up", threads=1)
+    assert kept.verified.cosine > plain.verified.cosine + 1e-4 and kept.bytes > plain.bytes
+    cards = [(folder.path / "README.md").read_text(encoding="utf-8") for folder in (plain, kept)]
+    assert ["in float32" in card for card in cards] == [False, True]
+
+
 def check_folder(folder: Path) -> subprocess.CompletedProcess[str]:
     """Run ``verify.py`` where nothing of this package can be imported."""
     hide = (

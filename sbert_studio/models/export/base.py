@@ -52,6 +52,7 @@ class ExportFormat(ABC):
         tags: tags of the model card.
         has_original_layout: whether the original's model card applies to it.
         truncates: whether the runtime truncates long texts itself; if not, only shorter ones are compared.
+        note: Markdown for the card about this variant of the format.
     """
 
     name: ClassVar[str]
@@ -69,6 +70,7 @@ class ExportFormat(ABC):
     tags: ClassVar[tuple[str, ...]] = ()
     has_original_layout: ClassVar[bool] = False
     truncates: ClassVar[bool] = True
+    note = ""
 
     def missing(self, target: Path | None = None) -> list[str]:
         """Return the packages that are not installed; ``target`` is the export to be written, by default in the current folder."""
@@ -85,6 +87,10 @@ class ExportFormat(ABC):
     @abstractmethod
     def write(self, encoder: SentenceEncoder, folder: Path) -> None:
         """Write everything that the runtime needs into ``folder``: weights, tokenizer, pooling, normalization, prompts."""
+
+    def variants(self, encoder: SentenceEncoder) -> Sequence[ExportFormat]:
+        """Return the ways to write the export, smallest first; the first that meets the floor is kept."""
+        return (self,)
 
     def command(self) -> list[str]:
         """Return the command that runs the script in the folder of the export."""
@@ -192,23 +198,25 @@ def _write(
     try:
         if not form.truncates:
             texts = fitting(encoder, texts)
-        form.write(encoder, folder)
-        (folder / form.script_file).write_text(
-            render_template(form.script, title=form.title, **form.script_values(encoder)), encoding="utf-8"
-        )
-        fidelity = verify(encoder, folder, form.command(), texts, source, threads)
+        for variant in form.variants(encoder):
+            variant.write(encoder, folder)
+            script = render_template(variant.script, title=variant.title, **variant.script_values(encoder))
+            (folder / variant.script_file).write_text(script, encoding="utf-8")
+            fidelity = verify(encoder, folder, variant.command(), texts, source, threads)
+            if not (failures := fidelity.failures(variant.floor)):
+                break
     except StoppedError:
         raise
     except StudioError as error:
         raise StudioError(_("{title} was not written: {reason}", title=title, reason=error.message), error.hint) from error
-    if failures := fidelity.failures(form.floor):
+    if failures:
         raise StudioError(
             _("{title} was not written: its vectors differ too much ({reasons})", title=title, reasons=join(", ", failures)),
             "choose another format, and please report this",
         )
     header = {"format": form.name, "model": short_name(encoder.name), "version": __version__}
     write_json(folder / _CHECK, shipped_check(encoder, fidelity, form.floor, header, truncates=form.truncates))
-    (folder / "README.md").write_text(_card(encoder, form, fidelity, card), encoding="utf-8")
+    (folder / "README.md").write_text(_card(encoder, variant, fidelity, card), encoding="utf-8")
     write_digests(folder)
     return fidelity
 

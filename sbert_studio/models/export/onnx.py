@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 ONNX_FILE = "onnx/model.onnx"
 _OPSET = 17
 _AXES = {0: "texts", 1: "tokens"}
+# Second linear layer of each feed-forward block, whose inputs have the largest outliers, in the names of all supported networks.
+_DOWN_PROJECTION = re.compile(r"(?<!/attention)/output/dense/|/ffn/lin2/|/mlp/(?:Wo|down_proj)/")
 
 
 @FORMATS.register("onnx")
@@ -62,18 +66,31 @@ class OnnxInt8Format(OnnxFormat):
     size = 1.0
     floor = Floor(cosine=0.95, mean_cosine=0.98, top10=0.85, length_error=0.01)
     file = "onnx/model_quantized.onnx"
+    keeps_down_projections = False
+
+    def variants(self, encoder: SentenceEncoder) -> Sequence[ExportFormat]:
+        """Return this format and, for transformers, one that keeps the layers most sensitive to quantization in float32."""
+        larger = copy.copy(self)
+        larger.keeps_down_projections = True
+        larger.note = (
+            "The second linear layer of each feed-forward block is in float32: with all layers in int8, the vectors differed too much."
+        )
+        return (self, larger) if encoder.kind == "transformer" else (self,)
 
     def write(self, encoder: SentenceEncoder, folder: Path) -> None:
         """See :meth:`ExportFormat.write`."""
+        import onnx
         from onnxruntime.quantization import QuantType, quantize_dynamic
 
         write_without_weights(encoder, folder)
         whole = folder / ONNX_FILE
         write_graph(encoder, whole)
+        names = [node.name for node in onnx.load(whole).graph.node] if self.keeps_down_projections else []
+        kept = [name for name in names if _DOWN_PROJECTION.search(name)]
         before = logging.root.manager.disable
         logging.disable(logging.WARNING)  # advice on a step before it, which gains nothing here
         try:
-            quantize_dynamic(whole, folder / self.file, weight_type=QuantType.QInt8, per_channel=True)
+            quantize_dynamic(whole, folder / self.file, weight_type=QuantType.QInt8, per_channel=True, nodes_to_exclude=kept)
         finally:
             logging.disable(before)
         whole.unlink()
