@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -150,7 +151,7 @@ def make_topic_report(view: MapView, corpus: Corpus, dates: Mapping[str, DateCol
             categories.append(_categories(column, items, places, len(order)))
             if is_list:
                 notes.append(_("A text counts for each of its values in the column {column}.", column=repr(column)))
-        elif is_list or column in corpus.category_columns():
+        elif len(values) > MAX_CATEGORIES and (is_list or column in corpus.category_columns()):
             template = "The column {column} is omitted: it has {values} values, and tables show at most {most}."
             notes.append(_(template, column=repr(column), values=f"{len(values):,}", most=MAX_CATEGORIES))
     return TopicReport(
@@ -268,8 +269,9 @@ def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
 def _categories(column: str, items: Sequence[Sequence[str]], places: np.ndarray, count: int) -> TopicCategories:
     numbers = Counter(item for found in items for item in found)
     names = sorted(numbers, key=lambda name: (-numbers[name], name))
-    if all(re.fullmatch(r"-?\d+(\.\d+)?", name) for name in names):
-        names.sort(key=float)
+    numbers_by_name = {name: float(name) for name in names if re.fullmatch(r"-?\d+(\.\d+)?", name)}
+    if 2 * len(numbers_by_name) > len(names):
+        names.sort(key=lambda name: numbers_by_name.get(name, math.inf))  # "n/a" follows the marks
     index = {name: place for place, name in enumerate(names)}
     filled = np.array([len(found) for found in items], np.int64)
     values = np.array([index[item] for found in items for item in found], np.int64)

@@ -166,6 +166,14 @@ def test_a_report_reads_columns_as_the_user_has_set(view: MapView, corpus: Corpu
     assert len(table.categories) == 5
 
 
+def test_marks_are_in_order_and_only_columns_of_too_many_values_are_named(view: MapView, corpus: Corpus) -> None:
+    marks = tuple("n/a" if row % 9 == 0 else str(1 + row % 5) for row in range(N))
+    sizes = tuple(f"{row}.5" if row < 14 else "" for row in range(N))
+    report = make_topic_report(view, replace(corpus, fields={"mark": marks, "size": sizes}))
+    assert [table.categories for table in report.categories] == [("1", "2", "3", "4", "5", "n/a")]
+    assert not any("'size'" in note for note in report.notes), "its 14 values are few enough, but each occurs once"
+
+
 class Elements(HTMLParser):
     """The names, texts and addresses of a page."""
 
