@@ -625,6 +625,20 @@ def test_amounts_show_their_currency_in_filter_legend_and_text(chromium: Browser
     page.close()
 
 
+_PAINTED = """(value) => {
+  const made = SB.mapping.paint(SB.mapping.column(value));
+  return [[...made.index], made.axis.ticks];
+}"""
+
+
+def test_huge_numbers_differ_in_color(chromium: Browser) -> None:
+    page = map_page(chromium, "() => null")
+    value = column_value("size", ["-1e308", "0", "1e308", "5e307"], "number")
+    found = page.evaluate(_PAINTED, value)
+    assert found[0] == [0, 32, 63, 48] and [tick["share"] for tick in found[1]] == [0, 0.25, 0.5, 0.75, 1]
+    page.close()
+
+
 def test_dates_are_counted_by_calendar_period(empty_page: Page) -> None:
     empty_page.evaluate("() => { window.SB = { mapping: {} }; }")
     empty_page.add_script_tag(path=ASSETS / "page" / "map" / "columns.js")

@@ -135,7 +135,7 @@
       const all = periods(low, high, periodOf(low, high, 40)).filter((one) => one.from >= low), apart = Math.ceil(all.length / parts);
       return all.filter((_, i) => i % apart === 0).map((one) => ({ value: one.from, text: one.name }));
     }
-    const step = niceStep(high - low, parts), made = [];
+    const step = niceStep(high / parts - low / parts, 1), made = [];  // high - low may overflow
     for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) made.push({ value: rounded(value), text: short(rounded(value)) });
     return made;
   }

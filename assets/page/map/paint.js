@@ -26,16 +26,16 @@
   }
 
   function byNumbers(found) {
-    const { numbers } = found, [low, high] = limits(numbers), index = new Uint16Array(found.n), width = high - low;
+    const { numbers } = found, [low, high] = limits(numbers), index = new Uint16Array(found.n);
+    const share = (value) => (high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0.5);  // high - low may overflow
     let [blank, under, over] = [0, 0, 0];
     for (let row = 0; row < found.n; row += 1) {
       const value = numbers[row];
       if (Number.isNaN(value)) { index[row] = SHADES; blank += 1; continue; }
       if (value < low) under += 1; else if (value > high) over += 1;
-      index[row] = width ? Math.max(0, Math.min(SHADES - 1, Math.floor(((value - low) / width) * SHADES))) : SHADES >> 1;
+      index[row] = Math.max(0, Math.min(SHADES - 1, Math.floor(share(value) * SHADES)));
     }
     const entries = blank ? [{ id: BLANK, label: found.unreadable ? "blank or unreadable" : "blank", at: SHADES, own: true }] : [];
-    const share = (value) => (width ? (value - low) / width : 0.5);
     return { by: found.name, kind: found.kind, index, faint: new Set([SHADES]), entries,
       palette: () => [...Array.from({ length: SHADES }, (_, i) => mapping.shade((i + 0.5) / SHADES)), mapping.grey()],
       has: (id, row) => index[row] === SHADES,
