@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..i18n import _
+from .cells import cell_text
 from .loading.table import Table
 from .schema.content import TAG_SEPARATORS, ColumnProfile, find_tag_separator, profile_column, profile_table
 from .schema.names import GROUP, LABEL
@@ -373,7 +374,7 @@ def _parse_list(cell: str) -> tuple[str, ...]:
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(found, list):
-            return _distinct("" if item is None else str(item) for item in found)
+            return _distinct(map(cell_text, found))
     # numpy writes lists without commas, and others without quotation marks.
     return _distinct(part.strip("'\" ") for part in cell.strip("[]").split("," if "," in cell else None))
 

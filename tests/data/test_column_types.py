@@ -146,6 +146,7 @@ def test_lists_are_split_into_items(name: str) -> None:
         (["a, b", "c"], (("a", "b"), ("c",))),
         (["红，蓝", ""], (("红", "蓝"), ())),
         (["x"], (("x",),)),
+        (['["a", null, true, 2.0, {"name": "é"}]', "[]"], (("a", "true", "2", '{"name": "é"}'), ())),
         (['"Roe, Jane", "Doe, John"', "Poe", '3" pipe, nail'], (("Roe, Jane", "Doe, John"), ("Poe",), ('3" pipe', "nail"))),
     ],
 )
