@@ -11,6 +11,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
+from ..i18n import ngettext
 from ..workspace import atomic_file
 from .schema.numbers import NUMBER
 
@@ -101,7 +102,7 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
 
     Column names are kept. Texts are never formulas; those that are plain numbers are stored as numbers that show all their digits
     (12.50), unless the column has codes such as 00501: then its other cells are codes too. A column of ISO 8601 dates, with or without
-    a time of day, is stored as dates.
+    a time of day, is stored as dates. Texts that are too long for a cell are cut off, and counted in the notes.
     """
     from openpyxl import Workbook
 
@@ -110,15 +111,28 @@ def write_xlsx(path: Path, columns: Mapping[str, Sequence[Any]], notes: Sequence
     sheet.freeze_panes = "A2"
     sheet.append([xlsx_cell(sheet, name, is_header=True) for name in columns])
     read = [_converter(cells) for cells in columns.values()]
+    too_long = 0
     for row in zip(*columns.values(), strict=True):
+        too_long += sum(isinstance(value, str) and len(value) > _LONGEST_XLSX_CELL for value in row)
         values = [value if isinstance(value, (int, float)) else convert(value) for convert, value in zip(read, row, strict=True)]
         sheet.append([_written_cell(sheet, text, value) for text, value in zip(row, values, strict=True)])
+    if too_long:
+        notes = (*notes, _cut_off_note(too_long))
     if notes:
         sheet = book.create_sheet("Notes")  # as in topic reports
         for note in notes:
             sheet.append([xlsx_cell(sheet, note)])
     with atomic_file(path) as part:
         book.save(part)
+
+
+def _cut_off_note(count: int) -> str:
+    return ngettext(
+        "{n} text is longer than {most} characters, the most that a cell can have, and is cut off. A CSV file has all of it.",
+        "{n} texts are longer than {most} characters, the most that a cell can have, and are cut off. A CSV file has all of them.",
+        count,
+        most=f"{_LONGEST_XLSX_CELL:,}",
+    )
 
 
 def xlsx_cell(sheet: Any, value: Any, *, is_header: bool = False) -> Any:
@@ -145,7 +159,9 @@ def set_xlsx_value(cell: Any, value: Any) -> None:
     """Set the value of an openpyxl cell such that a text is never a formula, also after it was edited."""
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
-    if isinstance(value, str):
+    if value == "":
+        cell.value = None  # an empty text is not blank: formulas would count it
+    elif isinstance(value, str):
         cell.value = ILLEGAL_CHARACTERS_RE.sub("", clean(value))[:_LONGEST_XLSX_CELL]
         cell.data_type = "s"  # otherwise a text that starts with = would be a formula
         cell.quotePrefix = safe_cell(value) != value  # and would become one when the cell is edited

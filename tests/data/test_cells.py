@@ -98,6 +98,16 @@ def test_workbooks_keep_names_and_digits_and_hold_no_formula(tmp_path: Path) -> 
     assert pd.read_excel(path)["x"].tolist() == columns["x"]
 
 
+def test_a_workbook_counts_the_texts_that_it_cuts_off_and_leaves_blank_cells_empty(tmp_path: Path) -> None:
+    path = tmp_path / "out.xlsx"
+    write_xlsx(path, {"text": ["a" * 32_767, "", "b" * 32_768], "price": ["1.5", "", "2"]}, notes=["first"])
+    book = load_workbook(path)
+    assert [len(cell.value or "") for cell in book["Texts"]["A"][1:]] == [32_767, 0, 32_767]
+    assert [cell.data_type for cell in book["Texts"][3]] == ["n", "n"], "no empty texts"
+    (first,), (second,) = book["Notes"].values
+    assert first == "first" and second.startswith("1 text is longer than 32,767 characters")
+
+
 def test_codes_stay_texts_and_long_numbers_show_all_digits(tmp_path: Path) -> None:
     columns = {"zip": ["00501", "90210", ""], "number": ["4006381333931", "-0", "-123456789012"], "when": [1_700_000_000_000, 2.5, 1e12]}
     write_xlsx(tmp_path / "out.xlsx", columns)

@@ -39,7 +39,7 @@
       const field = (name) => el("input", { type: isDate ? "date" : "number", step: isDate ? null : "any", "aria-label": name, translate: "no", on: { change: () => typed() } });
       const [from, to] = [field("From"), field("To")];
       const whole = [kept.low, kept.high];
-      const blank = el("label", { class: "sb-map-blank", hidden: !blanks }, el("input", { type: "checkbox", on: { change: (event) => { part.withBlank = event.target.checked; if (part.range) change(part); } } }), el("span", {}, t`Include ${grouped(blanks)} blank`));
+      const blank = el("label", { class: "sb-map-blank", hidden: !blanks }, el("input", { type: "checkbox", on: { change: (event) => { part.withBlank = event.target.checked; if (part.range) change(part); } } }), el("span", {}, column.unreadable ? t`Include ${grouped(blanks)} blank or unreadable` : t`Include ${grouped(blanks)} blank`));
       const read = (box, fallback) => { const value = isDate ? mapping.days(box.value) : parseFloat(box.value); return Number.isNaN(value) || box.value === "" ? fallback : value; };
       const typed = () => { const ends = [read(from, whole[0]), read(to, whole[1])]; set(ends[0] <= whole[0] && ends[1] >= whole[1] ? null : ends); };
       const set = (range, done = true) => { part.range = range; change(part, done); };
