@@ -16,6 +16,7 @@ from ....data.document_pairs import DEFAULT_SOURCES
 from ....data.known_items import LEAST_DOCUMENTS, build_known_items, hold_out_documents
 from ....data.schema.names import TITLE, normalize
 from ....errors import StudioError
+from ....evaluation.changes import describe_change
 from ....evaluation.ranking import METRICS
 from ....explore.hard_negatives import NegativeOptions
 from ....i18n import _, join, ngettext, restore_messages, store_messages, to_sentence
@@ -444,16 +445,17 @@ def _negatives_table(mined: MinedNegatives) -> Value:
 
 def _describe_comparison(found: RetrievalResult, held_out: int) -> str:
     result = found.comparisons[0]
+    change = describe_change(*result.scores, result.interval)
     values = {
-        "before": f"{result.scores[0]:.3f}",
-        "after": f"{result.scores[1]:.3f}",
+        "before": change.before,
+        "after": change.after,
         "verdict": result.description if result.better is None else _("better") if result.difference > 0 else _("worse"),
         "queries": f"{found.queries:,}",
     }
     if result.interval is None:
         first = _("nDCG@10 {before} before, {after} after, on {queries} queries: too few to tell.", **values)
     else:
-        low, high = (f"{bound:+.3f}" for bound in result.interval)
+        low, high = (bound.replace("-", "−") for bound in change.interval)
         first = _(
             "nDCG@10 {before} before, {after} after, on {queries} queries: {verdict} (95 % interval of the difference {low} to {high}).",
             **values,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from model_server import Reply, serve_model
 from tiny_studio import WORDS, sentences
 
 from sbert_studio.errors import StudioError
+from sbert_studio.evaluation.comparison import Comparison
 from sbert_studio.i18n import translate_value
 from sbert_studio.runs.run import Run
 from sbert_studio.services.jobs import JobView
@@ -288,6 +290,12 @@ def test_a_comparison_no_longer_applies_once_its_run_went_on_or_has_another_stre
     for change, applies in (({}, True), ({"status": "finished", "step": 68}, False), ({"after": {"strength": 0.5}}, False)):
         now = documents.MadeData(pairs, run=run.model_copy(update=change))
         assert (now.about(documents.COMPARISON).get("text") == "better") is applies
+
+
+def test_the_interval_of_a_comparison_shows_on_which_side_of_zero_it_lies() -> None:
+    found = Comparison("pages", "file", "retrieval", "ndcg@10", ("base", "run"), (0.5012, 0.5168), (0.0003, 0.031), 0.02)
+    said = str(documents._describe_comparison(SimpleNamespace(comparisons=[found], queries=200), 40))  # type: ignore[arg-type]
+    assert "0.5012 before, 0.5168 after" in said and "better (95 % interval of the difference +0.0003 to +0.0310)" in said
 
 
 def test_a_comparison_says_if_training_kept_the_base_model() -> None:
