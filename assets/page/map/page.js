@@ -53,8 +53,8 @@
 
     // What can be done with a list; a neighbour list counts its text too.
     const actions = (list) => [
-      { words: "Search here", why: "Search only these texts", act: () => select(host, "here", sent(list.rows)) },
-      { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", list.rows.slice(0, MANY)) },
+      { words: "Search here", why: "Search only these texts", act: () => select(host, "here", { rows: sent(list.rows), key: value.key }) },
+      { words: "Use as examples", why: "Add to the basket as similar pairs", act: () => select(host, "examples", { rows: list.rows.slice(0, MANY), key: value.key }) },
       { words: "Download CSV", why: "Download these rows as CSV", act: () => download(list.rows, "csv") },
       { words: "Download XLSX", why: "Download these rows as an Excel workbook", act: () => download(list.rows, "xlsx") },
       { words: "Remove these", why: "Remove these texts from the map and the corpus; Undo restores them", act: () => edit({ do: "remove", rows: list.rows }) },
@@ -111,7 +111,7 @@
         actions, label, forms, assign: () => edit({ do: "assign" }), undo: () => edit({ do: "undo" }), teach: () => select(host, "teach", 0),
         thumbs: (a, b) => window.SB.thumbs(host, [a, b], texts.get(a)?.text ?? "", texts.get(b)?.text ?? ""),
       });
-      window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), filter: () => JSON.stringify(drawing.filter()), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
+      window.SB.map = { picture: () => drawing.picture(value.title).toBlob((blob) => save(`${value.title}.png`, blob)), filter: () => JSON.stringify({ ...drawing.filter(), key: value.key }), spot: (row) => drawing.spot(row), eye: () => drawing.eye(), labels: () => drawing.labels() };
       if (next.key !== told) {
         told = next.key;
         texts = new Map();

@@ -213,16 +213,19 @@ def act_on_map(page: Page, map_key: str | None, corpus: str | None, owner: objec
         return MapAction()
     if selection.action == "edit":
         return edit(page, map_key, corpus, owner, selection.item)
-    drawn = page.maps.get(map_key)
+    drawn, rows = page.maps.get(map_key), selection.item
+    if isinstance(rows, dict) and "rows" in rows:
+        view_model.require_shown(rows, map_key)
+        rows = rows["rows"]
     if selection.action == "teach":
         return MapAction(training_table=training_table(page, drawn))
     if selection.action == "examples":
-        texts = [drawn.corpus.texts[row] for row in remaining_rows(selection.item, drawn)]
+        texts = [drawn.corpus.texts[row] for row in remaining_rows(rows, drawn)]
         return MapAction(basket_version=add_pairs(page, owner, chain_pairs(texts, TITLE)))
     if selection.action == "here":
-        return MapAction(rows_to_search=rows_to_search(drawn, selection.item))
+        return MapAction(rows_to_search=rows_to_search(drawn, rows))
     if selection.action in VERDICTS:
-        return MapAction(basket_version=label_pair(page, owner, drawn, VERDICTS[selection.action], selection.item))
+        return MapAction(basket_version=label_pair(page, owner, drawn, VERDICTS[selection.action], rows))
     raise StudioError("the map does not support this action", "reload the page")
 
 
@@ -242,8 +245,7 @@ def edit(page: Page, map_key: str | None, corpus: str | None, owner: object, req
     """
     drawn = page.maps.get(map_key)
     fields = request if isinstance(request, dict) else {}
-    if fields.get("key", map_key) != map_key:
-        raise StudioError("another map is being loaded", "wait until it is drawn, and try again")
+    view_model.require_shown(fields, map_key)
     edits, show = _apply_request(page, drawn, fields)
     return save_edits(page, map_key, corpus, owner, edits, show)
 
@@ -431,7 +433,7 @@ def _remaining(drawn: DrawnMap, hits: Sequence[tuple[int, float]], limit: int) -
 
 def write_html(page: Page, map_key: str | None, filters: str | None = None) -> Path:
     drawn = page.maps.get(map_key)
-    chosen = view_model.read_filter(filters, drawn)
+    chosen = view_model.read_filter(filters, drawn, map_key)
     path = page.downloads.path(view_model.file_stem(drawn, "map", chosen) + ".html")
     title = _("Map of {name}", name=drawn.corpus.name)
     view, corpus = exported(drawn, chosen)
@@ -452,7 +454,7 @@ def write_html(page: Page, map_key: str | None, filters: str | None = None) -> P
 def write_table(page: Page, map_key: str | None, filters: str | None = None, suffix: str = ".csv") -> Path:
     """Write the texts that pass the filters, with their topics and all columns, as .csv or .xlsx."""
     drawn = page.maps.get(map_key)
-    chosen = view_model.read_filter(filters, drawn)
+    chosen = view_model.read_filter(filters, drawn, map_key)
     notes = [] if chosen is None else [view_model.filter_note(drawn, chosen)]
     return _write_rows(page, drawn, _exported_rows(drawn, chosen), view_model.file_stem(drawn, "map", chosen) + suffix, notes)
 
@@ -463,7 +465,7 @@ def write_report(page: Page, map_key: str | None, filters: str | None = None, su
     from ....services.topic_report_files import write_topic_report
 
     drawn = page.maps.get(map_key)
-    chosen = view_model.read_filter(filters, drawn)
+    chosen = view_model.read_filter(filters, drawn, map_key)
     view, corpus = exported(drawn, chosen)
     rows, whole = _exported_rows(drawn, chosen), find_dates(drawn.corpus)
     dates = {name: found.select(rows, corpus.fields[name]) for name, found in whole.items()}

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -238,13 +238,20 @@ def _read_sent(sent: object) -> dict[str, object]:
     return found or {}
 
 
-def read_filter(sent: object, drawn: DrawnMap) -> MapFilter | None:
-    """Return the filters that the browser sends as JSON, ``{"rows": base64 with a bit for each text, "words"}``; ``None`` for none.
+def require_shown(request: Mapping[str, object], map_key: str | None) -> None:
+    """Raise a StudioError if a request names the ``key`` of another map: the page still shows that one, whose rows are other texts."""
+    if request.get("key", map_key) != map_key:
+        raise StudioError("another map is being loaded", "wait until it is drawn, and try again")
+
+
+def read_filter(sent: object, drawn: DrawnMap, map_key: str | None) -> MapFilter | None:
+    """Return the filters that the browser sends as JSON, ``{"key", "rows": base64 with a bit for each text, "words"}``; ``None`` for none.
 
     Raises:
         StudioError: they belong to another map, or no text passes.
     """
     found = _read_sent(sent)
+    require_shown(found, map_key)
     if "rows" not in found:
         return None
     passes, words = _unpack(found["rows"], len(drawn.corpus)), " ".join(str(found.get("words", "")).split())

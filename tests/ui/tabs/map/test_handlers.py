@@ -246,6 +246,21 @@ def test_a_search_stays_among_what_was_chosen_also_where_texts_were_removed(page
         handlers.rows_to_search(drawn, [0])
 
 
+def test_rows_of_another_map_that_the_page_still_shows_are_refused(page: Page, map_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
+    bits = base64.b64encode(bytes([0b1110, *[0] * (-(-len(page.maps.get(map_key).corpus) // 8) - 1)])).decode()
+    filters = json.dumps({"key": map_key, "rows": bits, "words": "size: 1"})
+    assert "3 of" in handlers.write_table(page, map_key, filters).name
+    assert act(page, map_key, "here", {"key": map_key, "rows": [1, 2]}).rows_to_search.rows == (1, 2)
+    other = page.maps.put(replace(page.maps.get(map_key)))
+    for action in ("here", "examples"):
+        with pytest.raises(StudioError, match="another map is being loaded"):
+            act(page, other, action, {"key": map_key, "rows": [1, 2]})
+    for write in (handlers.write_table, handlers.write_html, handlers.write_report):
+        with pytest.raises(StudioError, match="another map is being loaded"):
+            write(page, other, filters)
+
+
 def test_texts_go_into_the_basket_as_pairs(page: Page, corpus_key: str, map_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gr, "Info", lambda *_, **__: None)
     assert act(page, map_key, "examples", [0, 1, 2, 99]).basket_version
