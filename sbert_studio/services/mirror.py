@@ -23,6 +23,7 @@ from typing import Any
 
 from ..data.loading.hub import is_hub_address, parse_hub_address
 from ..errors import StudioError
+from ..progress import checkpoint
 from ..runs.lease import LOCK_FILE
 from ..runs.run import RUN_FILE
 from ..runs.store import STOP_FILE
@@ -42,7 +43,7 @@ _CONTENT, _MANIFESTS, CHECKPOINTS = "content", "manifests", "checkpoints"
 _FOLDERS_HERE = (f"{_CONTENT}/", f"{_MANIFESTS}/")
 _TEMPORARY = (".part-", ".old-", ".deleted-")
 _DAY_NS = 86_400 * 10**9
-_SMALL = 1 << 20  # a larger manifest is not read
+_SMALL = 1 << 20  # maximum size of a manifest
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,10 @@ class Mirror:
         storage: creates the storage on first use.
         list_active: returns ids of runs that are being written.
         wanted: whether a unit is mirrored; by default all are.
-        rename: name of a unit in the storage or in the home folder, which may differ if it contains the id of a visitor.
+        to_home, to_storage: convert the name of a unit, which may differ if it contains the id of a visitor.
         adapt: called with a restored unit and its temporary path before it takes its place.
         report: called with messages for the log.
+        max_bytes: maximum size of what is restored; 0 for no limit.
         record: file in which the state of the mirror is stored for the next start, if the home folder survives: what was deleted meanwhile
             is then deleted in the mirror, not restored.
     """
@@ -111,17 +113,21 @@ class Mirror:
         list_active: Callable[[], Collection[str]] = tuple,
         *,
         wanted: Callable[[str], bool] = lambda unit: True,
-        rename: Callable[[str], str] = lambda unit: unit,
+        to_home: Callable[[str], str] = lambda unit: unit,
+        to_storage: Callable[[str], str] = lambda unit: unit,
         adapt: Callable[[str, Path], None] = lambda unit, path: None,
         report: Callable[[str], None] = log.info,
+        max_bytes: int = 0,
         record: Path | None = None,
     ) -> None:
         self._home, self._open, self._list_active = home, storage, list_active
-        self._wanted, self._rename, self._adapt, self._report = wanted, rename, adapt, report
+        self._wanted, self._to_home, self._to_storage = wanted, to_home, to_storage
+        self._adapt, self._report, self._max_bytes, self._restored_bytes = adapt, report, max_bytes, 0
         self._storage: Storage | None = None
         self._record = record
         self._states = _read_states(record)  # unit → state of its files when it was last mirrored
         self._known: dict[str, StoredFile] = {}  # checksum → complete file in the storage
+        self._stored: dict[str, tuple[StoredFile, ...]] = {}  # unit in the storage → files of its newest version
         self._moved: Path | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -147,11 +153,21 @@ class Mirror:
             any(manifest.is_deleted or self._restore(manifest) for manifest in manifests)  # the first that is complete
         if old_home is not None and old_home.is_dir():
             for unit in _list_units(old_home):
-                if self._rename(unit) not in versions and not (self._home / unit).exists():
+                if self._to_storage(unit) not in versions and not (self._home / unit).exists():
                     _copy_unit(old_home / unit, self._home / unit)
                     moved += 1
             self._moved = old_home
         return len(self._states) - known + moved
+
+    def compare(self) -> set[str]:
+        """Read what the storage has, so that :meth:`sync` writes only what differs; return the names of its units."""
+        names = set(self.storage.list_names())
+        versions = self._read_manifests(names)
+        for unit, manifests in versions.items():
+            if not manifests[0].is_deleted and all(file.content in names for file in manifests[0].files):
+                self._stored[unit] = manifests[0].files
+                self._known |= {file.sha256: file for file in manifests[0].files}
+        return {unit for unit, manifests in versions.items() if not manifests[0].is_deleted}
 
     def sync(self) -> int:
         """Mirror what has changed, and return the number of new versions.
@@ -161,17 +177,17 @@ class Mirror:
         """
         active, written, units = self._list_active(), 0, _list_units(self._home)
         for unit in units:
+            checkpoint()
             if not self._wanted(unit) or unit.partition("/")[2] in active:
                 continue
             state = _state(self._home / unit)
             if state and self._states.get(unit) != state:
                 try:
-                    self._write(unit, state)
-                    written += 1
+                    written += self._write(unit, state)
                 except (ChangedError, FileNotFoundError):
                     continue  # it was changed or deleted meanwhile, and is mirrored next time
         for unit in [unit for unit in self._states if not (self._home / unit).exists() and self._home.is_dir()]:
-            self._write_manifest(Manifest(self._rename(unit), is_deleted=True), [])
+            self._write_manifest(Manifest(self._to_storage(unit), is_deleted=True), [])
             del self._states[unit]
             written += 1
         if self._record is not None and written:
@@ -233,26 +249,29 @@ class Mirror:
             copy = Path(folder) / "manifest"
             for name in sorted((name for name in listed if name.startswith(f"{_MANIFESTS}/")), reverse=True):
                 try:
-                    self.storage.read(name, copy)
-                    manifest = Manifest.parse(copy.read_bytes() if copy.stat().st_size <= _SMALL else b"", name)
-                except (OSError, ValueError):
+                    self.storage.read(name, copy, max_bytes=_SMALL)
+                    manifest = Manifest.parse(copy.read_bytes(), name)
+                except (OSError, ValueError, ChangedError):
                     continue  # not visible yet, or written only in part
                 found[manifest.unit].append(manifest)
         return found
 
     def _restore(self, manifest: Manifest) -> bool:
-        unit = self._rename(manifest.unit)
+        unit = self._to_home(manifest.unit)
         target = self._home / unit
         if not self._wanted(unit) or target.exists() or unit in self._states:
             return True
-        require_space(self._home, sum(file.bytes for file in manifest.files))
+        size = sum(file.bytes for file in manifest.files)
+        self._restored_bytes += size
+        require_space(self._home, size, self._restored_bytes, self._max_bytes)
         is_file = not _is_folder(unit)
         try:
             with atomic_file(target) if is_file else atomic_folder(target) as part:
                 for file in manifest.files:
+                    checkpoint()
                     copy = part if is_file else part / file.path
                     copy.parent.mkdir(parents=True, exist_ok=True)
-                    self.storage.read(file.content, copy, file.sha256)
+                    self.storage.read(file.content, copy, file.sha256, file.bytes)
                 self._adapt(unit, part)
         except (OSError, ValueError, ChangedError) as error:
             log.warning("a version of %s is not complete in the mirror, and is not restored: %s", unit, error or "different checksum")
@@ -261,7 +280,7 @@ class Mirror:
         self._states[unit] = _state(target)
         return True
 
-    def _write(self, unit: str, state: str) -> None:
+    def _write(self, unit: str, state: str) -> bool:
         files, new = [], []
         for path, source in _list_files(self._home / unit):
             sha256, size = digest_file(source), source.stat().st_size
@@ -273,12 +292,14 @@ class Mirror:
         try:
             if _state(self._home / unit) != state:
                 raise ChangedError
-            self._write_manifest(Manifest(self._rename(unit), tuple(files)), new)
+            if is_new := self._stored.get(self._to_storage(unit)) != tuple(files):
+                self._write_manifest(Manifest(self._to_storage(unit), tuple(files)), new)
         except BaseException:
             for _name, _source, sha256 in new:
                 del self._known[sha256]
             raise
         self._states[unit] = state
+        return is_new
 
     def _write_manifest(self, manifest: Manifest, new: list[tuple[str, Path, str]]) -> None:
         """Write new files and then the manifest, in one call, because on the Hub they are one commit."""

@@ -39,8 +39,8 @@ class Storage(Protocol):
     def list_names(self) -> list[str]:
         """Return the names of all files that are visible now."""
 
-    def read(self, name: str, target: Path, sha256: str = "") -> None:
-        """Copy a file to ``target``; a ChangedError is raised if it differs from its checksum."""
+    def read(self, name: str, target: Path, sha256: str = "", max_bytes: int = 0) -> None:
+        """Copy a file to ``target``; a ChangedError is raised if it differs from its checksum, or is larger than ``max_bytes``."""
 
     def write(self, files: Sequence[tuple[str, Path, str]]) -> None:
         """Write new files, each with a name, a source and its checksum, in this order."""
@@ -80,9 +80,9 @@ class FolderStorage:
         folders = [entry.name for entry in os.scandir(self._folder) if entry.is_dir()] if self._folder.is_dir() else []
         return [f"{folder}/{name}" for folder in folders for name in self._files.list_files(self._folder / folder)]
 
-    def read(self, name: str, target: Path, sha256: str = "") -> None:
+    def read(self, name: str, target: Path, sha256: str = "", max_bytes: int = 0) -> None:
         with self._files.open(self._folder / name, "rb") as source, target.open("wb") as copy:
-            _copy(source, copy, sha256)
+            _copy(source, copy, sha256, max_bytes)
 
     def write(self, files: Sequence[tuple[str, Path, str]]) -> None:
         for name, path, sha256 in files:
@@ -134,23 +134,32 @@ class HubStorage:
     """Storage in a private data set of the Hugging Face Hub; files that belong together are one commit.
 
     Args:
-        repository: ``owner/name``, or ``name`` in the account of the token. It is created if it does not exist.
+        repository: ``owner/name``, or ``name`` in the account of the token.
         token: of the account; ``None`` for this machine's own.
+        create: create it if it does not exist.
         endpoint: URL of a hub other than huggingface.co.
 
     Raises:
+        LookupError: there is no such data set.
         StudioError: the data set is public or cannot be written, or the Hub cannot be reached.
     """
 
     interval = 300.0  # the Hub limits the number of commits per hour
 
-    def __init__(self, repository: str, token: str | None = None, endpoint: str | None = None) -> None:
+    def __init__(self, repository: str, token: str | None = None, endpoint: str | None = None, *, create: bool = True) -> None:
         from huggingface_hub import HfApi
+        from huggingface_hub.errors import RepositoryNotFoundError
 
         self._api = HfApi(endpoint=endpoint, token=token, library_name="sbert-studio")
+        self._sizes: dict[str, int] = {}
         with _translated_errors(repository):
-            self._repository = self._api.create_repo(repository, repo_type="dataset", private=True, exist_ok=True).repo_id
-            is_private = self._api.repo_info(self._repository, repo_type="dataset").private
+            self._repository = repository if "/" in repository else f"{self._api.whoami()['name']}/{repository}"
+            if create:
+                self._api.create_repo(self._repository, repo_type="dataset", private=True, exist_ok=True)
+            try:
+                is_private = self._api.dataset_info(self._repository).private
+            except RepositoryNotFoundError:
+                raise LookupError(self._repository) from None
         if not is_private:
             raise StudioError(
                 _("the data set {repository} is public, and would publish the files of visitors", repository=self._repository),
@@ -159,13 +168,17 @@ class HubStorage:
 
     def list_names(self) -> list[str]:
         with _translated_errors(self._repository):
-            return list(self._api.list_repo_files(self._repository, repo_type="dataset"))
+            info = self._api.dataset_info(self._repository, files_metadata=True)
+        self._sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        return list(self._sizes)
 
-    def read(self, name: str, target: Path, sha256: str = "") -> None:
+    def read(self, name: str, target: Path, sha256: str = "", max_bytes: int = 0) -> None:
+        if max_bytes and self._sizes.get(name, 0) > max_bytes:
+            raise ChangedError
         with tempfile.TemporaryDirectory() as folder, _translated_errors(self._repository):
             path = self._api.hf_hub_download(self._repository, name, repo_type="dataset", cache_dir=folder)
             with Path(path).open("rb") as source, target.open("wb") as copy:
-                _copy(source, copy, sha256)
+                _copy(source, copy, sha256, max_bytes)
 
     def write(self, files: Sequence[tuple[str, Path, str]]) -> None:
         from huggingface_hub import CommitOperationAdd
@@ -178,6 +191,10 @@ class HubStorage:
         if names:
             self._commit([CommitOperationDelete(name) for name in names], "Delete earlier versions")
 
+    @property
+    def url(self) -> str:
+        return f"{self._api.endpoint}/datasets/{self._repository}"
+
     def probe(self) -> str:
         return f"files are stored in the private data set {self._repository} of the Hugging Face Hub"
 
@@ -186,10 +203,13 @@ class HubStorage:
             self._api.create_commit(self._repository, operations, commit_message=message, repo_type="dataset")
 
 
-def _copy(source: BinaryIO, target: BinaryIO, sha256: str) -> None:
-    state = hashlib.sha256()
+def _copy(source: BinaryIO, target: BinaryIO, sha256: str, max_bytes: int = 0) -> None:
+    state, copied = hashlib.sha256(), 0
     while block := source.read(_BLOCK):
         state.update(block)
+        copied += len(block)
+        if max_bytes and copied > max_bytes:
+            raise ChangedError
         target.write(block)
     if sha256 and state.hexdigest() != sha256:
         raise ChangedError
@@ -217,7 +237,10 @@ def _translated_errors(repository: str) -> Iterator[None]:
         raise StudioError("the Hugging Face Hub cannot be reached", "try again later") from error
 
 
-def require_space(folder: Path, size: int) -> None:
-    """Raise StudioError if ``size`` bytes do not fit on the disk of ``folder``."""
+def require_space(folder: Path, size: int, total: int, limit: int) -> None:
+    """Raise StudioError if ``size`` bytes do not fit on the disk of ``folder``, or ``total`` bytes exceed a limit, unless it is 0."""
+    if limit and total > limit:
+        what = _("the kept work is larger than {limit} MB, the most that is restored here", limit=f"{limit / 1e6:,.0f}")
+        raise StudioError(what, "delete old files in the data set on the Hub")
     if size > shutil.disk_usage(folder).free:
         raise StudioError("the stored work does not fit on the disk of this machine", "delete old runs")

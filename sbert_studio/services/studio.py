@@ -8,6 +8,7 @@ from .distillation import DistillationService
 from .evaluation import EvaluationService
 from .exports import ExportService
 from .fine_tune import FineTuneService
+from .kept_work import KeptWorkService
 from .labels import LabelService
 from .language_model import LanguageModelService
 from .languages import LanguageService
@@ -43,6 +44,7 @@ class Studio(Resources):
         model_diff: differences between two models on a corpus.
         pairs: make training pairs from documents, and hard negatives.
         models: list models, upload them to the Hugging Face Hub.
+        kept_work: keep a signed-in visitor's work in a private data set of their account.
         exports: export models for other runtimes, verified.
         static_embeddings: train and distill static embedding models.
         planner: plan training runs and estimate their cost.
@@ -68,6 +70,7 @@ class Studio(Resources):
         self.model_diff = ModelDiffService(self, self.search)
         self.pairs = PairService(self, self.data, self.languages)
         self.models = ModelService(self)
+        self.kept_work = KeptWorkService(self)
         self.exports = ExportService(self, self.data)
         self.leaderboard = Leaderboard(self)
         self.retrieval = RetrievalService(self, self.data, self.languages, self.leaderboard)

@@ -206,8 +206,9 @@ def configure_mcp(server: GradioMCPServer | None, *, takes_paths: bool, reads_on
     if server is not None:
         server.__class__ = McpServer
         server.takes_paths, server.ledger = takes_paths, ledger
-        for tool in _WRITING_VERBS if reads_only else ():
-            del server.tool_to_endpoint[server.tool_prefix + tool]
+        # Without Gradio's own endpoints, such as that of its sign-in button.
+        tools = {server.tool_prefix + verb: f"/{verb}" for verb in _VERBS if not (reads_only and verb in _WRITING_VERBS)}
+        server.tool_to_endpoint = {tool: name for tool, name in server.tool_to_endpoint.items() if tools.get(tool) == name}
         server.manager.asgi_app.max_body_size = max_message_size(max_file)
 
 

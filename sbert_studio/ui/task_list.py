@@ -36,6 +36,7 @@ _KINDS = {
     "alike": ("Near-duplicates", "Near-duplicates found", "search"),
     "changed": ("Model comparison", "Model comparison finished", ""),
     "suggest": ("Pairs worth labelling", "Pairs found", ""),
+    "keep-work": ("Keep my work", "Work kept", "models"),
     "push": ("Push to the Hub", "Pushed", ""),
     "pairs": ("File of pairs", "Pairs scored", "similarity"),
     "tune": ("Training examples", "Examples read", "fine-tune"),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 import numpy as np
 import pytest
-from servers import QuietHandler, served
+from push_server import TOKEN, Hub
+from servers import served
 from tiny_studio import quick, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
@@ -20,62 +18,7 @@ from sbert_studio.models.io.load import load_folder
 from sbert_studio.services import Studio, TrainRequest
 from sbert_studio.ui.components import hub_token, push_model
 from sbert_studio.ui.page import Page
-
-TOKEN = "hf_test"
-
-
-class Hub(QuietHandler):
-    """Repositories in a folder: made, asked how files are wanted (whole, in the commit), and written by a commit."""
-
-    folder: Path
-    taken = "somebody-else/model"
-
-    def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(length) if length else b"".join(self._chunks())
-        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return self._answer(401, {"error": "Invalid credentials"})
-        if self.path == "/api/validate-yaml":
-            return self._answer(200, {"errors": [], "warnings": []})
-        if self.path == "/api/repos/create":
-            asked = json.loads(body)
-            name = f"{asked.get('organization') or 'me'}/{asked['name']}"
-            if name == self.taken:
-                return self._answer(403, {"error": "You don't have the rights to create a model under this namespace"})
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
-            (self.folder / name / ".private").write_text(str(asked.get("visibility") or asked.get("private")))
-            return self._answer(200, {"url": f"{self.base}/{name}", "name": name})
-        repository = "/".join(self.path.split("/")[3:5])
-        if "/preupload/" in self.path:
-            files = [{"path": one["path"], "uploadMode": "regular", "shouldIgnore": False} for one in json.loads(body)["files"]]
-            return self._answer(200, {"files": files})
-        assert "/commit/" in self.path, self.path
-        for line in body.decode().splitlines():
-            one = json.loads(line)
-            if one["key"] == "file":
-                target = self.folder / repository / one["value"]["path"]
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(base64.b64decode(one["value"]["content"]))
-        return self._answer(200, {"commitUrl": f"{self.base}/{repository}/commit/1", "commitOid": "1" * 40, "success": True})
-
-    @property
-    def base(self) -> str:
-        return f"http://{self.headers['Host']}"
-
-    def _chunks(self) -> Iterator[bytes]:
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return
-        while size := int(self.rfile.readline(), 16):
-            yield self.rfile.read(size)
-            self.rfile.readline()
-
-    def _answer(self, status: int, value: Any) -> None:
-        content = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+from sbert_studio.ui.tabs.models.kept_work import RestoredWork, keep_work, restore_work
 
 
 @pytest.fixture
@@ -148,3 +91,30 @@ def test_a_shared_page_never_pushes_with_the_machines_own_token(studio: Studio, 
     with pytest.raises(StudioError, match="you are not signed in"):
         hub_token(Page(studio, shared=True), None)
     assert hub_token(Page(studio, shared=True), "hf_of_the_visitor") == "hf_of_the_visitor"
+
+
+def test_a_signed_in_visitor_keeps_their_work_and_gets_it_back(
+    studio: Studio, hub: tuple[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model_folder: Path
+) -> None:
+    url, folder = hub
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", url)
+    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setenv("HF_TOKEN", "hf_other")  # of the host
+    page, me, token = Page(studio, shared=True), {"owner": "visitor-0123456789abcdef"}, gr.OAuthToken(TOKEN, "", 0)
+    with pytest.raises(StudioError, match="not available here"):
+        keep_work(page, me)
+    assert restore_work(page, me, 1) == restore_work(page, me, 1, token) == RestoredWork(), "nothing is kept yet"
+    page.files.save(me["owner"], write_pairs(tmp_path / "pairs.csv"), "pairs.csv", "sentence1")
+    assert keep_work(page, me, token) == {"text": "1 run, model or file kept:", "link": f"{url}/datasets/me/sbert-studio-work"}
+    assert keep_work(page, me, token)["text"].startswith("Everything is kept")
+    assert [path.name for path in folder.glob("datasets/*")] == ["me"], "never in the account of the host"
+    with studio_at(tmp_path / "elsewhere", model_folder) as other:
+        there = Page(other, shared=True)
+        assert restore_work(there, {"owner": "visitor-3333333333333333"}, 1, gr.OAuthToken("hf_other", "", 0)) == RestoredWork()
+        found = restore_work(there, {"owner": "visitor-4444444444444444"}, 1, token)
+        assert found.runs_version == 2 and found.kept["text"] == "1 run, model or file restored from"  # type: ignore[index]
+        assert [file.name for file in there.files.list_files("visitor-4444444444444444")] == ["pairs.csv"]
+        assert not there.files.list_files("visitor-3333333333333333")
+        asked = len(list(folder.rglob("*")))
+        assert restore_work(there, {"owner": "visitor-4444444444444444"}, 1, token) == RestoredWork(), "once for each sign-in"
+        assert len(list(folder.rglob("*"))) == asked

@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import httpx
 import pytest
+from gradio.mcp import GradioMCPServer
 from tiny_studio import studio_at, write_pairs
 
 from sbert_studio.services import Studio
 from sbert_studio.settings import Limits, Settings
 from sbert_studio.ui.app import launch
-from sbert_studio.ui.endpoints import ANSWERS
+from sbert_studio.ui.endpoints import ANSWERS, build_api, configure_mcp
+from sbert_studio.ui.page import Page
 from sbert_studio.ui.sessions.middleware import CALLER_HEADER
+from sbert_studio.ui.sessions.uploads import UploadLedger
 
 MIB = 1 << 20
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="127.0.0.2 has to be an address of this machine")
@@ -131,6 +135,19 @@ def test_a_space_offers_mcp_clients_only_what_changes_nothing(tmp_path: Path, mo
             assert not call(url.rstrip("/"), "127.0.0.9", "similarity", {"a": "a cat", "b": "a dog"})[0]
         finally:
             blocks.close()
+
+
+def test_tools_of_gradio_itself_are_not_offered(tmp_path: Path, tiny_model: Path) -> None:
+    def check_login() -> str:
+        return "nobody"
+
+    with studio_at(tmp_path / "home", tiny_model) as studio, gr.Blocks() as blocks:
+        build_api(Page(studio))
+        gr.Button().click(check_login, None, gr.Textbox())
+    server = GradioMCPServer(blocks)
+    assert any("login" in tool for tool in server.tool_to_endpoint)
+    configure_mcp(server, takes_paths=False, reads_only=False, ledger=UploadLedger(1, 1, 1), max_file=1)
+    assert set(server.tool_to_endpoint) == {server.tool_prefix + name for name in ANSWERS}
 
 
 def bytes_in(folder: Path) -> int:

@@ -13,7 +13,7 @@ from ...panel import Panel
 from ...run_view import use_model
 from ...state import compare_with_base
 from ...views import view
-from . import distillation, handlers, static_embeddings
+from . import distillation, handlers, kept_work, static_embeddings
 from .handlers import no_selection
 from .jobs import connect_job, draw_job, job_states
 
@@ -27,6 +27,7 @@ ORDER = 6
 
 def build(studio: Studio, page: Page) -> None:
     view("intro", {"title": "Models and runs", "text": "The models included with the studio, and your own."})
+    kept_work.build(page)
     _build_static_embeddings(studio, page)
     _build_distillation(page)
     chosen = gr.State("")
