@@ -91,6 +91,7 @@ def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     - A unit in nearly every cell is removed: ``3分``, ``4 Punkte``, ``Level 2``, ``5 pts``, ``★4``.
     - ``7 из 10`` and ``3 out of 5`` are fractions, like ``3/5``.
     - ``8,230`` in a column with ``35`` and ``412`` is eight thousand: a column of decimals would contain 0,035.
+    - ``2,345`` in a column with ``1,234.5`` or ``1,234,567`` is two thousand.
     - ``60%`` in a column with ``0.85`` is 0.6, if :func:`mixes_percentages` and not ``as_written``.
     """
     known = {cell: parse_number(cell) for cell in dict.fromkeys(cells)}
@@ -99,7 +100,7 @@ def numbers_of(cells: Sequence[str], *, as_written: bool = False) -> np.ndarray:
     if sum(map(math.isnan, filled.values())) > 0.5 * len(filled):
         found = _parse_with_unit(filled) or _parse_as_fractions(filled)
     elif filled:
-        found = _parse_with_thousands(filled)
+        found = _parse_with_thousands(filled) or _parse_grouped(filled)
         if not found and not as_written and mixes_percentages(filled):
             found = {cell: value / 100 if number_form(cell) == "percent" else value for cell, value in filled.items()}
     if found:
@@ -249,6 +250,17 @@ def _parse_with_thousands(cells: Mapping[str, float]) -> dict[str, float]:
             continue
         return {cell: float(cell.replace(sign, "")) if cell in wholes else value for cell, value in cells.items()}
     return {}
+
+
+def _parse_grouped(cells: Mapping[str, float]) -> dict[str, float]:
+    # Beside 1,234.5 or 1,234,567, a comma before three digits is a thousands separator too.
+    known = [cell for cell, value in cells.items() if not math.isnan(value)]
+    decimals = {_decimal_sign(cell) for cell in known} - {""}
+    if len(decimals) != 1 or not any(cell.count(".") + cell.count(",") > 1 for cell in known):
+        return {}
+    sign = "," if "." in decimals else "."
+    grouped = [cell for cell in cells if sign in cell and _THOUSANDS_GROUP.fullmatch(cell)]
+    return {**cells, **{cell: float(cell.replace(sign, "")) for cell in grouped}} if grouped else {}
 
 
 def _fold(cell: str) -> str:
