@@ -237,6 +237,7 @@ def count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tupl
         sizes: number of distinct texts of each topic.
         texts: number of distinct texts.
     """
+    from ..explore.projection import LARGE_MAP_ROWS
     from ..explore.topics import MANY_ROWS, MAX_SHARE, MIN_MANY
 
     count = len(sizes)
@@ -244,7 +245,7 @@ def count_notes(params: ClusterParams, sizes: Sequence[int], texts: int) -> tupl
         return ()
     if params.count:
         return (_("The number of topics was set to {n}.", n=count),)
-    if texts < MANY_ROWS:
+    if texts < MANY_ROWS or texts > LARGE_MAP_ROWS:  # of a large corpus, the shares in the sample decided, not these
         return (_("The number of topics was chosen automatically: at {n}, they are most distinct (highest mean silhouette).", n=count),)
     if count >= MIN_MANY and max(sizes) <= MAX_SHARE * texts:
         template = (

@@ -267,6 +267,7 @@ def test_edits_of_the_map_are_in_the_report(view: MapView, corpus: Corpus) -> No
         ([20, 15, 10], 50, "highest mean silhouette)."),
         ([300] * 10, 3_100, "from 10 on at which no topic has more than 30%"),
         ([1_900, *[20] * 10], 2_100, "no number from 10 on gives topics that all have at most 30%"),
+        ([91_000, *[21_000] * 10], 301_000, "highest mean silhouette)."),  # the shares in the sample decided
         ([900] * 3, 2_700, "no number from 10 on gives topics that all have at most 30%"),
     ],
 )
