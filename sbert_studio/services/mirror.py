@@ -274,7 +274,7 @@ class Mirror:
                     self.storage.read(file.content, copy, file.sha256, file.bytes)
                 self._adapt(unit, part)
         except (OSError, ValueError, ChangedError) as error:
-            log.warning("a version of %s is not complete in the mirror, and is not restored: %s", unit, error or "different checksum")
+            log.warning("a version of %s is not complete in the mirror, and is not restored: %s", unit, str(error) or "a checksum differs")
             return False
         self._known |= {file.sha256: file for file in manifest.files}
         self._states[unit] = _state(target)

@@ -166,6 +166,17 @@ def test_changes_and_deletions_are_mirrored_without_writing_twice(mirror_of: Cal
     assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()], "a day later nothing is left of it"
 
 
+def test_a_truncated_file_is_named_and_not_restored(
+    mirror_of: Callable[..., Mirror], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_upload(tmp_path / "home")
+    mirror_of(tmp_path / "home").sync()
+    stored = next((tmp_path / "bucket/content").iterdir())
+    os.truncate(stored, stored.stat().st_size // 2)
+    assert mirror_of(tmp_path / "again").restore() == 0 and not content(tmp_path / "again")
+    assert UPLOAD in caplog.text and "a checksum differs" in caplog.text
+
+
 def test_what_was_deleted_between_two_starts_is_not_restored(mirror_of: Callable[..., Mirror], tmp_path: Path) -> None:
     home, record = tmp_path / "home", tmp_path / "mirror.json"
     write_upload(home)
