@@ -158,7 +158,7 @@ def require_webview() -> None:
 def closing_question(studio: Studio) -> str:
     """Return a question that lists the work that closing the studio would interrupt; empty if there is none."""
     runs = len(studio.fine_tune.list_active())
-    queues = (studio.embedding_jobs, studio.distillation_jobs, studio.evaluation_jobs, studio.document_jobs)
+    queues = (studio.embedding_jobs, studio.distillation_jobs, studio.evaluation_jobs, studio.document_jobs, studio.export_jobs)
     jobs = sum(len(queue.list_active()) for queue in queues)
     notes = [f"Running trainings: {runs}. They can be resumed from the last checkpoint."] if runs else []
     notes += [f"Other running tasks: {jobs}. They would have to start again."] if jobs else []

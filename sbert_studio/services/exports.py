@@ -15,7 +15,9 @@ from ..errors import StudioError
 from ..i18n import _
 from ..serialization import JsonResult, doc
 from .data import DataService
+from .jobs import BeginPhase
 from .resources import Resources, Service
+from .static_embeddings import list_static_models
 
 if TYPE_CHECKING:
     from ..models.export import ExportedModel
@@ -32,6 +34,7 @@ class FormatInfo(JsonResult):
     bytes: Annotated[int, doc("estimated size; 0 if unknown")]
     extra: Annotated[str, doc("optional dependency of sbert-studio that writes and verifies it")]
     missing: Annotated[tuple[str, ...], doc("packages that are not installed")]
+    install: Annotated[str, doc("how to install them")]
 
 
 class ExportService(Service):
@@ -41,15 +44,25 @@ class ExportService(Service):
         super().__init__(resources)
         self._data = data
 
-    def list_formats(self, model: str | None = None) -> list[FormatInfo]:
-        """Return the formats, with the estimated size of an export of ``model``; no model is loaded."""
+    def list_formats(self, model: str | None = None, path: Path | None = None) -> list[FormatInfo]:
+        """Return the formats, with the estimated size of an export of ``model`` to ``path``; no model is loaded."""
         from ..models.export import FORMATS
+        from ..models.export.base import install_hint
         from ..models.io.sources import describe_source
 
         weights = 0 if model is None else describe_source(self.catalog.resolve(model)).parameters
         forms = [FORMATS[name]() for name in FORMATS]
         return [
-            FormatInfo(form.name, form.title, form.readers, form.cost, int(weights * form.size), form.extra, tuple(form.missing()))
+            FormatInfo(
+                form.name,
+                form.title,
+                form.readers,
+                form.cost,
+                int(weights * form.size),
+                form.extra,
+                tuple(form.missing(path)),
+                install_hint(form),
+            )
             for form in forms
         ]
 
@@ -71,6 +84,7 @@ class ExportService(Service):
         data: str | Path | None = None,
         column: str | None = None,
         truncate_dim: int = 0,
+        begin_phase: BeginPhase | None = None,
     ) -> ExportedModel:
         """Export a model or the model of a finished run into a folder, or into a zip if ``path`` ends in ``.zip``.
 
@@ -80,6 +94,7 @@ class ExportService(Service):
             format_name: one of :data:`~sbert_studio.models.export.FORMATS`.
             data, column: file with texts, and its text column.
             truncate_dim: number of components that the exported vectors keep; 0 for the model's own.
+            begin_phase: called at the beginning of each phase.
 
         Raises:
             StudioError: the model has no more components, a package is missing, the format cannot represent the model, or the export
@@ -98,6 +113,8 @@ class ExportService(Service):
         assert isinstance(encoder, SentenceEncoder)
         if source.kind == "run":
             encoder.name = self.store.get(model).name
+        elif source.kind == "fitted":
+            encoder.name = next(one.name for one in list_static_models(self.workspace) if one.id == model)
         if truncate_dim >= encoder.dim:
             message = _(
                 "the vectors of {name} have {dim} components, which cannot be truncated to {count}",
@@ -109,7 +126,7 @@ class ExportService(Service):
         encoder = encoder.with_settings(truncate_dim=truncate_dim)
         card = None if source.path is None else source.path / "README.md"
         text = card.read_text(encoding="utf-8") if card is not None and card.is_file() else encoder.card()
-        return export_encoder(encoder, form, target, texts, where, card=text)
+        return export_encoder(encoder, form, target, texts, where, card=text, begin_phase=begin_phase)
 
     def _texts(self, model: str, data: str | Path | None, column: str | None) -> tuple[Sequence[str], str]:
         """Return the texts to verify an export with, and where they are from."""

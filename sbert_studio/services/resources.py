@@ -91,11 +91,12 @@ class Resources:
     long_texts: _Lazy[LruCache[int]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     baselines: _Lazy[LruCache[ScoreDistribution]] = _Lazy(lambda own: LruCache(_STATISTICS_BYTES, estimate_bytes))
     shared_progress: _Lazy[SharedProgress] = _Lazy(lambda own: SharedProgress())
-    # Background jobs that train static embeddings, evaluate, and make training data from documents.
+    # Background jobs that train static embeddings, evaluate, make training data from documents, and export models.
     embedding_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     distillation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     evaluation_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
     document_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
+    export_jobs: _Lazy[JobQueue] = _Lazy(lambda own: JobQueue(own.settings.limits))
 
     @_Lazy
     def catalog(self) -> Catalog:
@@ -179,7 +180,7 @@ class Resources:
             callback()
         with self._lock:
             created, self._created = self._created, {}
-        queues = ("embedding_jobs", "distillation_jobs", "evaluation_jobs", "document_jobs")
+        queues = ("embedding_jobs", "distillation_jobs", "evaluation_jobs", "document_jobs", "export_jobs")
         for name in (*queues, "background", "runner", "store"):
             if name in created:
                 created[name].close()

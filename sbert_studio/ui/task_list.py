@@ -162,6 +162,7 @@ def _background_jobs(page: Page) -> list[tuple[JobQueue, str, str]]:
         (page.studio.distillation_jobs, "models", "Distillation finished"),
         (page.studio.evaluation_jobs, "evaluate", "Evaluation finished"),
         (page.studio.document_jobs, "fine-tune", "Training data made from documents"),
+        (page.studio.export_jobs, "models", "Model exported"),
     ]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PAGE = assets() / "page"
 SCRIPTS = (
     *("core.js", "help.js", "keys.js", "place.js", "tray.js", "files.js", "views.js", "form.js", "dataset.js", "sight.js"),
-    *(f"training/{name}.js" for name in ("training", "pins", "evaluation", "mistakes", "labels")),
+    *(f"training/{name}.js" for name in ("training", "pins", "evaluation", "mistakes", "labels", "exports")),
     *(f"pairs/{name}.js" for name in ("alike", "basket", "comparing")),
     *(f"changes/{name}.js" for name in ("morph", "changed")),
     *(f"map/drawing/{name}.js" for name in ("colours", "camera", "spatial", "marks", "points", "density", "labels", "overlay")),

@@ -30,6 +30,7 @@ STALE = re.compile("sb-made-stale")
 def test_two_models_are_scored_sorted_ranked_and_found_after_a_reload(app: App) -> None:
     app.models.train_embeddings(STATIC, FILE, scored_pairs_csv(), dimensions=16)
     find_the_embeddings_after_a_reload(app)
+    export_the_embeddings(app)
     app.evaluate.open()
     score_two_models(app)
     sort_the_table(app)
@@ -47,6 +48,19 @@ def find_the_embeddings_after_a_reload(app: App) -> None:
     expect(app.models.embeddings_job.locator(".sb-finished")).to_be_visible()
     app.page.click("#fit-use")
     expect(app.model_name).to_have_value(STATIC)
+
+
+def export_the_embeddings(app: App) -> None:
+    """A format that cannot represent them says why; another is verified and downloaded."""
+    models, state = app.models, app.page.locator("#models-export-job")
+    models.select(STATIC)
+    models.start_export("GGUF")
+    expect(state.locator(".sb-alert")).to_contain_text("llama.cpp reads BERT networks")
+    models.start_export("model2vec")
+    expect(state).to_contain_text("Minimum cosine")
+    with app.page.expect_download() as download:
+        models.at("#models-export-download").click()
+    assert download.value.suggested_filename == f"{STATIC}-static.zip"
 
 
 def score_two_models(app: App) -> None:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from ... import __version__
 from ...errors import StudioError
 from ...i18n import _, join
-from ...progress import StoppedError
+from ...progress import Progress, StoppedError, checkpoint
 from ...registry import Registry
 from ...serialization import JsonResult, doc
 from ...workspace import atomic_file, atomic_folder, file_name, require_writable_file, write_json
@@ -28,6 +28,8 @@ from .verification import Fidelity, Floor, fitting, shipped_check, verify
 if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
 
+BeginPhase = Callable[[str, str], "Progress | None"]
+"""Called with the title and unit of a phase; returns its progress callback, if any."""
 FORMATS: Registry[ExportFormat] = Registry("export format")
 _CHECK = "verify.json"
 # The sections of an export in the card of a model that is itself an export.
@@ -112,7 +114,15 @@ class ExportedModel(JsonResult):
 
 
 def export_encoder(
-    encoder: SentenceEncoder, form: ExportFormat, target: Path, texts: Sequence[str], source: str, *, card: str = "", threads: int = 0
+    encoder: SentenceEncoder,
+    form: ExportFormat,
+    target: Path,
+    texts: Sequence[str],
+    source: str,
+    *,
+    card: str = "",
+    threads: int = 0,
+    begin_phase: BeginPhase | None = None,
 ) -> ExportedModel:
     """Export a float32 encoder into the folder ``target``, or into a zip if its name ends in ``.zip``.
 
@@ -122,6 +132,7 @@ def export_encoder(
         texts, source: texts to compare, and where they are from.
         card: model card of the original, used by formats that have its layout.
         threads: threads of the runtime; 0 for its default.
+        begin_phase: called at the beginning of each phase.
 
     Raises:
         StudioError: a package is missing, the format cannot represent the model, or the export does not meet its floor.
@@ -132,7 +143,7 @@ def export_encoder(
     require_free(target)
     try:
         with _destination(target) as part:
-            fidelity = _write(encoder, form, part, texts, source, card, threads)
+            fidelity = _write(encoder, form, part, texts, source, card, threads, begin_phase or (lambda _title, _unit: None))
     except OSError as error:
         raise StudioError(
             _("{name} cannot be written: {reason}", name=target.name, reason=error.strerror),
@@ -146,8 +157,13 @@ def require_packages(form: ExportFormat, target: Path) -> None:
     if missing := form.missing(target):
         raise StudioError(
             _("{title} needs packages that are not installed: {names}", title=form.title, names=", ".join(missing)),
-            form.install or _("install them with pip install 'sbert-studio[{extra}]'", extra=form.extra),
+            install_hint(form),
         )
+
+
+def install_hint(form: ExportFormat) -> str:
+    """Return how to install the packages of a format."""
+    return form.install or _("install them with pip install 'sbert-studio[{extra}]'", extra=form.extra)
 
 
 def require_free(target: Path) -> None:
@@ -192,17 +208,26 @@ def _destination(target: Path) -> Iterator[Path]:
 
 
 def _write(
-    encoder: SentenceEncoder, form: ExportFormat, folder: Path, texts: Sequence[str], source: str, card: str, threads: int
+    encoder: SentenceEncoder,
+    form: ExportFormat,
+    folder: Path,
+    texts: Sequence[str],
+    source: str,
+    card: str,
+    threads: int,
+    begin: BeginPhase,
 ) -> Fidelity:
     title = _("the {title} export of {name}", title=form.title, name=short_name(encoder.name))
     try:
         if not form.truncates:
             texts = fitting(encoder, texts)
         for variant in form.variants(encoder):
+            checkpoint()
+            begin("writing the export", "")
             variant.write(encoder, folder)
             script = render_template(variant.script, title=variant.title, **variant.script_values(encoder))
             (folder / variant.script_file).write_text(script, encoding="utf-8")
-            fidelity = verify(encoder, folder, variant.command(), texts, source, threads)
+            fidelity = verify(encoder, folder, variant.command(), texts, source, threads, begin)
             if not (failures := fidelity.failures(variant.floor)):
                 break
     except StoppedError:

@@ -7,7 +7,7 @@ import json
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...i18n import _
-from ...progress import checkpoint
+from ...progress import Progress, checkpoint
 from ...serialization import JsonResult, doc
 from ..similarity import similarity
 
@@ -90,12 +90,18 @@ def fitting(encoder: SentenceEncoder, texts: Sequence[str]) -> list[str]:
     return [text for text, *lengths in zip(texts, *counts, strict=True) if max(lengths) <= encoder.max_length]
 
 
-def encode_roles(encoder: SentenceEncoder, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], float]:
+def encode_roles(encoder: SentenceEncoder, texts: Sequence[str], progress: Progress | None = None) -> tuple[dict[str, np.ndarray], float]:
     """Return the encoder's vectors of the texts by role, and its speed in sentences per second."""
     encoder.encode(texts[:4])
-    started = time.perf_counter()
-    vectors: dict[str, np.ndarray] = {role: encoder.for_role(role).encode(texts) for role in verified_roles(encoder)}
-    return vectors, len(vectors) * len(texts) / max(1e-9, time.perf_counter() - started)
+    started, roles, n = time.perf_counter(), verified_roles(encoder), len(texts)
+    vectors: dict[str, np.ndarray] = {}
+    for role in roles:
+        vectors[role] = encoder.for_role(role).encode(texts, progress=_part_of(progress, len(vectors) * n, len(roles) * n))
+    return vectors, len(vectors) * n / max(1e-9, time.perf_counter() - started)
+
+
+def _part_of(progress: Progress | None, before: int, total: int) -> Progress | None:
+    return None if progress is None else lambda done, _total: progress(before + done, total)
 
 
 def compare(
@@ -164,7 +170,13 @@ def _equal_hits(original: np.ndarray, exported: np.ndarray) -> float:
 
 
 def verify(
-    encoder: SentenceEncoder, folder: Path, command: Sequence[str], texts: Sequence[str], source: str, original_threads: int
+    encoder: SentenceEncoder,
+    folder: Path,
+    command: Sequence[str],
+    texts: Sequence[str],
+    source: str,
+    original_threads: int,
+    begin: Callable[[str, str], Progress | None],
 ) -> Fidelity:
     """Encode texts with the export in ``folder``, by its own ``verify`` script, and compare the vectors with the encoder's.
 
@@ -172,6 +184,7 @@ def verify(
         command: the command that runs the script.
         source: where the texts are from.
         original_threads: threads of the runtime.
+        begin: called with the title and unit of each phase; returns its progress callback, if any.
 
     Raises:
         StudioError: the runtime failed, or the vectors cannot be compared.
@@ -179,7 +192,8 @@ def verify(
     texts = list(dict.fromkeys(text for text in texts if text.strip()))[:MOST_TEXTS]
     if not texts:
         raise StudioError("there are no texts to verify the export with", "choose a file with texts")
-    original, speed = encode_roles(encoder, texts)
+    original, speed = encode_roles(encoder, texts, begin("encoding with the original model", "texts"))
+    begin("encoding with the export, in its own runtime", "")
     with tempfile.TemporaryDirectory() as scratch:
         request, answer = Path(scratch) / "request.json", Path(scratch) / "answer.json"
         request.write_text(json.dumps({"texts": texts, "roles": list(original), "threads": original_threads}), encoding="utf-8")

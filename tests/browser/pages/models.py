@@ -20,6 +20,14 @@ class ModelsTab(Tab):
 
     embeddings_job = Part("#fit-job")  # the state of the static embeddings being trained, or of the latest
 
+    def start_export(self, title: str) -> None:
+        """Start exporting the selected model; the format is chosen by its title."""
+        section = self.at("#models-exports details")
+        if section.get_attribute("open") is None:
+            section.locator("summary").click()
+        self.app.page.select_option("#models-export-format", label=title)
+        self.at("#models-export-go").click()
+
     def open_embeddings(self) -> None:
         """Open the form that trains static embeddings."""
         self.open()

@@ -17,6 +17,7 @@ from ...panel import Selection
 from ...run_view import FollowedRun, base_model_title, describe_method, gain_view, read_run, write_run_zip
 from ...state import is_own_model
 from ...views import UNCHANGED, Unchanged, Update, Value, facts, placeholder, props
+from .exports import show_exports
 
 if TYPE_CHECKING:
     from ....runs.run import Run
@@ -48,6 +49,7 @@ class ModelsView:
     delete: Update | Unchanged = UNCHANGED
     confirm: Update | Unchanged = UNCHANGED
     push: Update | Unchanged = UNCHANGED
+    exports: Value | Unchanged | None = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,10 @@ def show_models(page: Page, owner: object, chosen: str) -> ModelsView:
     listed, cards = list_models(page, owner, chosen)
     if chosen not in listed:
         notices = (*page.studio.store.notices, *page.studio.models.list_available(page.visitor(owner))[1])
-        return ModelsView("", cards, listed, None, no_selection(notices), None, **_buttons(()))
+        return ModelsView("", cards, listed, None, no_selection(notices), None, **_buttons(()), exports=show_exports(page, owner, ""))
     details, run, curves = model_details(page, owner, chosen)
-    return ModelsView(chosen, cards, listed, run, details, curves, **_buttons(model_actions(page, owner, chosen)))
+    buttons, exports = _buttons(model_actions(page, owner, chosen)), show_exports(page, owner, chosen)
+    return ModelsView(chosen, cards, listed, run, details, curves, **buttons, exports=exports)
 
 
 def show_first_model(page: Page, owner: object, chosen: str, model: str | None) -> ModelsView:

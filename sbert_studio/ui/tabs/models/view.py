@@ -13,7 +13,7 @@ from ...panel import Panel
 from ...run_view import use_model
 from ...state import compare_with_base
 from ...views import view
-from . import distillation, handlers, kept_work, static_embeddings
+from . import distillation, exports, handlers, kept_work, static_embeddings
 from .handlers import no_selection
 from .jobs import connect_job, draw_job, job_states
 
@@ -59,6 +59,9 @@ def build(studio: Studio, page: Page) -> None:
             panel.components["new_name"] = gr.Textbox(
                 label="New name", max_lines=1, max_length=MAX_NAME_LENGTH, visible=False, submit_btn="Rename", elem_id="models-new-name"
             )
+            panel.components["exports"] = view("exports", elem_id="models-exports")
+            # Gradio shows a "hidden" component when the enclosing row is shown a second time; the class keeps it hidden.
+            panel.components["export_file"] = gr.DownloadButton(visible="hidden", elem_id="models-export-file", elem_classes=["sb-file"])
             push = PushPanel(page, "models")
             panel.components["push"] = push.whole
     selected = panel.on(cards.select, handlers.select_model, each=True, quiet=True)
@@ -73,6 +76,7 @@ def build(studio: Studio, page: Page) -> None:
     panel.on(panel["delete"].click, handlers.confirm_deletion, output=("delete", "confirm"), queue=False, quiet=True)
     panel.on(panel["confirm"].click, handlers.delete_model, quiet=True)
     panel.on(page.runs_version.change, handlers.refresh_models, quiet=True)
+    panel.on(panel["exports"].select, exports.act, each=True, queue=False, quiet=True)
     push.listen(chosen)
     page.on_load.append(lambda loaded: panel.on(loaded.then, handlers.show_first_model, quiet=True))
 
