@@ -117,7 +117,7 @@ def encode(
         return encoded_shards_answer(encoded)
     shards.reject(id=bool(id))
     with open_studio() as studio:
-        with progress("reading", "files") as report:
+        with progress("reading", "") as report:
             rows, table = studio.data.read_texts(file, texts.column, model=texts.model, passages=texts.passages, progress=report)
         require_writable_file(out, file)
         model = choose_model(studio, texts.model, rows.texts)
@@ -341,7 +341,7 @@ def topics(
 
 
 def _read_corpus(studio: Studio, file: Path, texts: TextOptions) -> Corpus:
-    with progress("reading", "files") as report:
+    with progress("reading", "") as report:
         return studio.data.read_corpus(file, texts.column, progress=report, model=texts.model, passages=texts.passages)
 
 

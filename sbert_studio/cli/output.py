@@ -99,7 +99,11 @@ def one_line(text: str, width: int = 100) -> str:
 
 @contextmanager
 def progress(label: str, unit: str = "texts") -> Iterator[Progress]:
-    """Report progress: a bar with the rate and the remaining time in a terminal, else a line every few seconds."""
+    """Report progress: a bar with the rate and the remaining time in a terminal, else a line every few seconds.
+
+    Args:
+        unit: what is counted; empty if that depends, as readers count bytes, rows or files. Then no rate is shown.
+    """
     if sys.stderr.isatty():
         with _bar(label, unit) as show:
             yield show
@@ -177,7 +181,7 @@ class _Rate:
         self._done = done
 
     def __call__(self) -> str:
-        return f" · {self._now:,.0f} {self._unit}/s" if self._now else ""
+        return f" · {self._now:,.0f} {self._unit}/s" if self._now and self._unit else ""
 
     def left(self, total: int) -> str:
         return f" · {format_duration((total - self._done) / self._now)} left" if self._done < total and self._now else ""

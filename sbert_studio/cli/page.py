@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import shutil
@@ -11,8 +12,8 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +87,8 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     checkpoint()
     with Studio(settings) as studio:
         mirror = open_mirror(studio, print_message)
-        _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
+        with address_errors(settings.host, settings.port):
+            _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         checkpoint()
         print_message(f"the studio is at {url}")
         if mirror is not None:
@@ -144,6 +146,17 @@ def require_free(host: str, port: int) -> None:
         raise StudioError(f"there is no port {port}", "choose one from 1 to 65535, or 0 for a free one") from None
     except OSError as error:
         raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", "choose another --port or --host") from error
+
+
+@contextmanager
+def address_errors(host: str, port: int) -> Iterator[None]:
+    """Raise StudioError if binding the address fails within the block: another program may take it after :func:`require_free`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE or "empty port" in str(error):  # Gradio's message, without a number
+            require_free(host, port)
+        raise
 
 
 def require_webview() -> None:

@@ -13,7 +13,7 @@ from ..shutdown import SHUTDOWN
 from .completion import complete_models
 from .options import open_studio
 from .output import print_message
-from .page import exit_now, require_free
+from .page import address_errors, exit_now, require_free
 
 if TYPE_CHECKING:
     from ..server.app import Server
@@ -73,7 +73,8 @@ def serve(
             with open_studio() as studio:
                 server = Server(lambda observe: ServerEngine(studio.catalog, options, observe), limits, (*studio.settings.api_keys, *keys))
                 server.engine.warm_up()
-                listener = open_listener(host, port)
+                with address_errors(host, port):
+                    listener = open_listener(host, port)
                 server.serve(listener, lambda: _announce(server, host, listener.getsockname()[1]), SHUTDOWN.wait)
         except StoppedError:
             if not SHUTDOWN.is_requested():

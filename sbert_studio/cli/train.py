@@ -76,7 +76,7 @@ def check(
     fixed: Sequence[Finding] = ()
     overrides = file_format.overrides()
     with open_studio() as studio:
-        with progress("reading", "bytes") as report:
+        with progress("reading", "") as report:
             table = studio.data.read_table(file, progress=report, overrides=overrides)
         model = choose_model(studio, model, table)
         if fix:

@@ -66,7 +66,7 @@ class Studio:
         """
         if isinstance(data, Corpus):
             return data
-        with self._progress("reading", "files") as progress:
+        with self._progress("reading", "") as progress:
             source = data if isinstance(data, str | Path) else _table(data)
             return self.services.data.read_corpus(source, text, progress=progress, model=self.model, passages=passages)
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from limits import no_file_above
 from model_server import Reply, serve_model
-from openpyxl import load_workbook
+from openpyxl import Workbook, load_workbook
 from processes import Child, command_line, started
 from rich.console import Console
 from tiny_studio import quick, sentences, studio_at, write_doubtful, write_pairs
@@ -474,6 +474,20 @@ def test_a_port_that_is_taken_is_told_before_the_page_is_built(cli: Any) -> None
     assert re.fullmatch(r"error: 127\.0\.0\.1 port \d+ .+ hint: .+--port.+\n", told.err), "one line"
 
 
+@pytest.mark.parametrize("command", ["app", "serve"])
+def test_a_port_that_is_taken_in_the_meantime_is_no_bug(cli: Any, command: str, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    taken: list[socket.socket] = []
+    module = "page" if command == "app" else command
+    # Its first message comes once the port was found to be free.
+    monkeypatch.setattr(f"sbert_studio.cli.{module}.print_message", lambda _: taken.append(socket.create_server(("127.0.0.1", port))))
+    told = cli(command, *([tiny_model] if command == "serve" else []), "--port", port)
+    taken[0].close()
+    assert told.code == 2 and told.err.startswith(f"error: 127.0.0.1 port {port} cannot be used: "), told.err
+
+
 def test_messages_name_rows_and_cannot_steer_the_terminal(cli: Any, tmp_path: Path) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("sentence1,sentence2,score\nred,,1\nblue,,2\n,cat,3\n")
@@ -733,6 +747,19 @@ def test_the_interval_of_a_score_names_the_score(cli: Any, pairs: Path, tmp_path
     assert not re.search(r"^interval", told.out, re.MULTILINE)
     board = tmp_path / "board.md"
     assert f"written to {board}" in cli("leaderboard", "--out", board).err and board.is_file()
+
+
+def test_progress_names_no_unit_that_the_reader_does_not_count(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{text} {number}" for number in range(275) for text in sentences(40)]
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for text in ("text", *texts):
+        sheet.append([text])
+    book.save(tmp_path / "texts.xlsx")
+    monkeypatch.setattr("sbert_studio.cli.output.PROGRESS_SECONDS", 0)
+    for command in (["search", tmp_path / "texts.xlsx", "red cat", "--mode", "lexical"], ["check", tmp_path / "texts.xlsx"]):
+        lines = [line for line in cli(*command).err.splitlines() if line.startswith("reading: ")]
+        assert len(lines) >= 2 and not [line for line in lines if "/s" in line], lines
 
 
 def test_a_bar_is_not_full_while_the_work_goes_on() -> None:
