@@ -25,7 +25,7 @@ from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
 from .panel import Panel, cancellable_tasks, data_choices, drop_hidden_progress, join_events
-from .sessions.blocks import StudioBlocks, report_unknown_endpoint
+from .sessions.blocks import Events, StudioBlocks, report_unknown_endpoint
 from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
 from .sessions.streams import OpenStreams, install_streams
 from .sessions.uploads import UploadBudget, UploadLedger
@@ -178,6 +178,7 @@ def launch(
         ledger=ledger,
         max_file=max_file,
     )
+    blocks.default_config.fns = Events(blocks.fns)
     page.sessions.set_blocks(blocks)
     blocks.app.state_holder = page.sessions
     ready()

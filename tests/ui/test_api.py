@@ -97,6 +97,8 @@ def test_what_can_be_mended_is_told_in_words(client: Client, endpoint: str, argu
     [
         ("call/nothing", {"data": [1]}),
         ("run/nothing", {"data": [1]}),
+        ("run/similarity", {"data": ["a", "b", ""], "fn_index": 99_999}),
+        ("run/similarity", {"data": ["a", "b", ""], "fn_index": 99_999, "session_hash": "x"}),
         ("queue/join", {"data": [], "fn_index": 99_999, "session_hash": "x"}),
     ],
 )

@@ -18,6 +18,7 @@ from gradio.blocks import BlockFunction
 from gradio.components import Component
 from gradio.exceptions import InvalidPathError
 from gradio.processing_utils import check_all_files_in_cache
+from gradio.route_utils import FnIndexInferError
 from gradio.state_holder import SessionState, StateHolder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -38,6 +39,13 @@ def report_unknown_endpoint(_request: Request, _error: Exception) -> Response:
     """Answer a call of an endpoint that does not exist, which Gradio logs as an internal error."""
     error = "there is no such endpoint. hint: the page's API documentation, linked at its foot, lists them."
     return JSONResponse({"error": error}, status_code=404)
+
+
+class Events(dict[int, BlockFunction]):
+    """The events of a page by number, which Gradio looks up for a direct call without checking that the number exists."""
+
+    def __missing__(self, number: int) -> BlockFunction:
+        raise FnIndexInferError(f"there is no event {number}")
 
 
 class StudioBlocks(gr.Blocks):  # type: ignore[misc]
