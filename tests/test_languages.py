@@ -60,11 +60,11 @@ def test_the_tool_reads_messages_and_literals(tmp_path: Path) -> None:
         '"""A docstring."""\nlog.info("A line of the log")\n'
         'found = _("{rows} of {n}", rows=1, n=_("a few rows")) if ready == "not read" else f"no message {n}"\n'
         'words = ngettext("{n} row is left", "{n} rows are left", n)\nrows = count(n, "held-out row"), count(n, "entry", "entries")\n'
-        "rate: float = setting(1.0, 'How far each step goes.')\n"
+        "rate: float = setting(1.0, 'How far each step goes.')\nrate: float = setting(1.0, 'η: how far each step goes.')\n"
     )
     messages = ["{rows} of {n}", "a few rows", ("{n} row is left", "{n} rows are left")]
     counted = [("{n} held-out row", "{n} held-out rows"), ("{n} entry", "{n} entries")]
-    assert list(tool.python.texts(source)) == [*messages, *counted, "Rate", "How far each step goes."]
+    assert list(tool.python.texts(source)) == [*messages, *counted, "Rate", "How far each step goes.", "Rate", "η: how far each step goes."]
     assert list(tool.python.texts(source, literals="none")) == [*messages, *counted]
     script = tmp_path / "script.js"
     script.write_text(

@@ -13,6 +13,7 @@ _CODE = (
 )
 _NAME = re.compile(r"^[A-Z0-9_]+$|^[a-z0-9_.-]+$|^[A-Za-z]+[a-z]+[A-Z]\w*$|^\w+\.\w+$|^_\w+$|^\S+[-+:|/]\S*$")
 _TITLE = re.compile(r"^[A-Z][a-z]+(-[a-z]+)?$")
+_FOREIGN = re.compile(r"[^\W\d_A-Za-z](?!: )")  # a letter of another script, but not a symbol that is explained, such as "λ: …"
 PLACEHOLDER = re.compile(r"\{=?\w+\}")
 
 
@@ -20,7 +21,7 @@ def is_prose(text: str) -> bool:
     """Return True for English words that are no name of the code's own."""
     bare = PLACEHOLDER.sub(" ", text).strip()
     is_code = any(re.search(code, text.strip()) for code in _CODE)
-    if not re.search(r"[A-Za-z]{2,}", bare) or (not bare[0].isascii() and bare[0].isalpha()) or is_code:
+    if not re.search(r"[A-Za-z]{2,}", bare) or _FOREIGN.match(bare) or is_code:
         return False
     if len(_WORD.findall(bare)) > 15 and not re.search(r"[.,:;?]", bare):
         return False  # a list of words

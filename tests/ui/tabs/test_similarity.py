@@ -33,7 +33,7 @@ def score(page: Page, path: Path) -> PairsView:
     return handlers.score_data(page, page.corpora.put(page.corpora.read(path)), page.studio.settings.default_model, "")
 
 
-WORDS = {1.0: "Identical for this model", 0.9995: "Very close", 0.991: "Close", 0.9: "Related", 0.75: "Loosely related"}
+WORDS = {1.0: "Identical for this model", 0.9995: "Very close", 0.991: "Close in meaning", 0.9: "Related", 0.75: "Loosely related"}
 WORDS |= {0.3: "No closer than chance"}
 
 

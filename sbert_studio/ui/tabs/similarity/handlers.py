@@ -37,7 +37,13 @@ _MAX_FIRST_PAIRS = 2_000  # pairs that are scored without being asked
 _MAX_ROWS, _MAX_SAMPLE_ROWS = 500, 20  # rows shown of the data, and of a sample in its place
 _IDENTICAL = 1 - 1e-6
 # Share of random pairs that are less similar → description.
-_DESCRIPTIONS = ((0.999, "Very close"), (0.99, "Close"), (0.9, "Related"), (0.7, "Loosely related"), (-1.0, "No closer than chance"))
+_DESCRIPTIONS = (
+    (0.999, "Very close"),
+    (0.99, "Close in meaning"),
+    (0.9, "Related"),
+    (0.7, "Loosely related"),
+    (-1.0, "No closer than chance"),
+)
 _MARKS = ((0.5, "half of random pairs"), (0.9, "9 of 10"), (0.99, "99 of 100"))
 _BINS = 48
 _UNRELIABLE = "Unreliable"
