@@ -212,6 +212,7 @@ def test_files_have_no_formulas_markup_or_requests(report: TopicReport, tmp_path
     assert "script" not in elements.tags and not elements.loaded and MARKUP in elements.words
     assert not re.search(r"url\(|@import", page) and "prefers-color-scheme: dark" in page
     assert elements.tags.count("rect") == (len(report.order) + 1) * len(report.timelines[0].periods)
+    assert page.count('<td class="when">') == len(report.order) + 1 and "td.when { white-space: nowrap; }" in page
     strong = [cell for cell in page.split("<td")[1:] if "color-mix" in cell]
     assert len(strong) == sum(abs(value or 0) >= 2 for table in report.categories for row in table.residuals for value in row)
 
