@@ -1,10 +1,13 @@
-"""Search, paraphrase mining and the map compared with FAISS, bm25s, sentence-transformers and umap-learn; the vectors are given."""
+"""Search, paraphrase mining and the map beside FAISS, hnswlib, bm25s, sentence-transformers and umap-learn; the vectors are given."""
 
 from __future__ import annotations
 
+import importlib.util
 import multiprocessing
 import statistics
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +20,11 @@ from timing import compare, import_peer, seconds
 
 from sbert_studio.data.loading.table import read_table
 from sbert_studio.explore.bm25 import LexicalStore
-from sbert_studio.explore.index import IVFIndexStore
+from sbert_studio.explore.index import ApproximateSearch, IVFIndex, IVFIndexStore, SearchDepth, measure_recall
 from sbert_studio.explore.paraphrase_mining import paraphrase_mining
 from sbert_studio.explore.products import int8_is_fast
 from sbert_studio.explore.projection import ProjectionParams, project, warm_up
-from sbert_studio.explore.search import SemanticIndex, reciprocal_rank_fusion
+from sbert_studio.explore.search import ExactSearch, SemanticIndex, reciprocal_rank_fusion
 from sbert_studio.explore.umap import EPOCHS, LARGE_EPOCHS, LARGE_ROWS, NeighborGraphCache
 from sbert_studio.models.similarity import unit
 from sbert_studio.services.resources import Resources
@@ -91,7 +94,7 @@ def compare_vector_search(source: SyntheticVectors, rows: int, rounds: int, fold
     truth = neighbours(queries, vectors, _K)[1]
     home, texts = Workspace(folder / "home"), [f"text {row}" for row in range(rows)]
     files, digest, index = IVFIndexStore(home, _DISK), digest_texts(texts), SemanticIndex(vectors)
-    built = seconds(lambda: setattr(index, "approximate", files.make(digest, _FINGERPRINT, texts, index.exact)))
+    built = seconds(lambda: setattr(index, "approximate", files.make(digest, _FINGERPRINT, index.exact)))
     if index.approximate is None:
         raise SystemExit("the index could not be written")
     with multiprocessing.get_context("spawn").Pool(1) as fresh:
@@ -108,10 +111,11 @@ def compare_vector_search(source: SyntheticVectors, rows: int, rounds: int, fold
         rounds,
     )
     recall = {name: _recall(found, truth.tolist()) for name, found in latency.rows.items()}
-    cells, reach = index.approximate.cells.count, index.approximate.reach(_K)
-    read = rows if reach is None else rows * reach.probes / cells
+    cells, reach = index.approximate.cells, index.approximate.reach(_K)
+    read = rows if reach is None else rows * reach.probes / cells.count
+    bytes_read = 4 * vectors.shape[1] * cells.count + cells.index.code_size * read
     size = home.cells(digest, _FINGERPRINT).stat().st_size
-    return VectorSearch(latency, recall, vectors.shape[1] * (4 * cells + read), built, opened, size / (4 * vectors.shape[1] * rows))
+    return VectorSearch(latency, recall, bytes_read, built, opened, size / (4 * vectors.shape[1] * rows))
 
 
 def _recall(found: Sequence[Sequence[int]], truth: Sequence[Sequence[int]]) -> float:
@@ -129,6 +133,99 @@ def _open_index(home: Path, digest: str, rows: int, width: int) -> float:
 def search(setting: Setting) -> Measured:
     """Find the ten nearest of 100,000 synthetic vectors, one query at a time."""
     yield from _vector_ratios(setting, "search", _VECTORS, "search-index", with_late=False)
+
+
+_RECALLS, _EFFORTS = (0.95, 0.985), (*range(16, 64, 8), *range(64, 256, 16), *range(256, 1025, 64))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An index: ``ask`` finds the ten nearest of a query with an effort, which is a number of candidates or of nodes."""
+
+    ask: Callable[[np.ndarray, int], list[int]]
+    built: str
+    megabytes: float
+
+
+def graphs(setting: Setting) -> Measured:
+    """Find the ten nearest of 100,000 vectors beside HNSW graphs, each with the least effort that reaches a recall on the queries."""
+    if setting.data is None:
+        return
+    source, folder = SyntheticVectors.around(setting.data), setting.scratch / "graphs"
+    folder.mkdir()
+    vectors, queries = source.rows(_VECTORS), source.queries(_QUERIES)
+    truth = neighbours(queries, vectors, _K)[1].tolist()
+    ours = _our_engine(vectors, folder)
+    for name, build in {"FAISS HNSW": _faiss_graph, "hnswlib": _hnswlib_graph}.items():
+        if importlib.util.find_spec("hnswlib") is None and name == "hnswlib":
+            print("hnswlib is not installed and was not measured", file=sys.stderr)
+            continue
+        peer = build(vectors, folder)
+        for recall in _RECALLS:
+            efforts = [_least_effort(engine, queries, truth, recall) for engine in (ours, peer)]
+            contestants = {
+                key: (queries, lambda query, engine=engine, effort=effort: engine.ask(query, effort))  # type: ignore[misc]
+                for key, engine, effort in zip(("ours", "peer"), (ours, peer), efforts, strict=True)
+            }
+            latency = measure_latency(contestants, setting.rounds)
+            reached, others = (_recall(latency.rows[key], truth) for key in ("ours", "peer"))
+            quality = (
+                f"recall@10 {reached:.3f}, the peer's {others:.3f}; processor time: {ours.built}, the peer's {peer.built}; "
+                f"{ours.megabytes:.0f} MB beside the vectors, the peer's {peer.megabytes:.0f} MB with a copy of them"
+            )
+            what = f"the ten nearest of {_VECTORS:,} vectors, by the index, recall@10 from {recall:g}"
+            yield _ratio(f"graph-{name.split()[0].lower()}-{recall:g}", what, name, latency.medians, "ours", "peer", quality, "", 1.0)
+
+
+def _least_effort(engine: Engine, queries: np.ndarray, truth: list[list[int]], recall: float) -> int:
+    """Return the least effort that reaches the recall, or the most there is."""
+    reached = (effort for effort in _EFFORTS if _recall([engine.ask(query, effort) for query in queries], truth) >= recall)
+    return next(reached, _EFFORTS[-1])
+
+
+def _our_engine(vectors: np.ndarray, folder: Path) -> Engine:
+    exact, start = ExactSearch(vectors), time.process_time()
+    cells = IVFIndex.build(vectors)
+    built = time.process_time() - start
+    measure_recall(cells, exact)
+    took = f"built in {built:.1f} s and its recall measured in {time.process_time() - start - built:.0f} s"
+    cells.write(folder / "ours")
+
+    def ask(query: np.ndarray, effort: int) -> list[int]:
+        depth = SearchDepth(_K, cells.count, effort, 1.0)
+        return [hit.row for hit in ApproximateSearch(cells, (depth,)).search(exact, query, _K, depth)]
+
+    return Engine(ask, took, (folder / "ours").stat().st_size / 1e6)
+
+
+def _faiss_graph(vectors: np.ndarray, folder: Path) -> Engine:
+    import faiss
+
+    start, graph = time.process_time(), faiss.IndexHNSWFlat(vectors.shape[1], 32)
+    graph.add(vectors)
+    built = f"{time.process_time() - start:.0f} s"
+    faiss.write_index(graph, str(folder / "faiss"))
+
+    def ask(query: np.ndarray, effort: int) -> list[int]:
+        return graph.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=effort))[1][0].tolist()  # type: ignore[no-any-return]
+
+    return Engine(ask, built, (folder / "faiss").stat().st_size / 1e6)
+
+
+def _hnswlib_graph(vectors: np.ndarray, folder: Path) -> Engine:
+    import hnswlib
+
+    start, graph = time.process_time(), hnswlib.Index("ip", vectors.shape[1])
+    graph.init_index(len(vectors), M=16, ef_construction=200)
+    graph.add_items(vectors)
+    built = f"{time.process_time() - start:.0f} s"
+    graph.save_index(str(folder / "hnswlib"))
+
+    def ask(query: np.ndarray, effort: int) -> list[int]:
+        graph.set_ef(effort)
+        return graph.knn_query(query, _K, num_threads=1)[0][0].tolist()  # type: ignore[no-any-return]
+
+    return Engine(ask, built, (folder / "hnswlib").stat().st_size / 1e6)
 
 
 def million(setting: Setting) -> Measured:
@@ -153,7 +250,7 @@ def _vector_ratios(setting: Setting, prefix: str, rows: int, index_key: str, *, 
     floor = _read_floor(4.0 * rows * source.real.shape[1], setting)
     yield _ratio(f"{prefix}-exact", f"{what}, exact", "FAISS flat", medians, "exact", "flat", exact, floor, 1.0)
     if setting.data is None:
-        return  # of vectors around so few sentences the nearest lie in too many cells, so that the index is not used
+        return  # the index is claimed on the public sets only
     floor = _read_floor(found.bytes_read, setting)
     if with_late:
         index += f"; {found.share:.0%} of the vectors' bytes; built in {found.built:.0f} s, opened in {found.opened:.2f} s"
@@ -192,7 +289,7 @@ def compare_text_search(data: Path, rows: int, rounds: int) -> tuple[Latency, fl
         peer = bm25s.BM25()
         peer.index(bm25s.tokenize(texts, stopwords=None, show_progress=False), show_progress=False)
         semantic = SemanticIndex(SyntheticVectors.around(data).rows(rows, Path(folder) / "vectors.npy"))
-        semantic.approximate = IVFIndexStore(home, _DISK).make(digest, _FINGERPRINT, texts, semantic.exact)
+        semantic.approximate = IVFIndexStore(home, _DISK).make(digest, _FINGERPRINT, semantic.exact)
         encoder = services.catalog.load(services.settings.default_model)
 
         def search_by_peer(query: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Inverted-file index with int8 vectors (FAISS), stored on disk, with measured recall."""
+"""Product-quantized codes in inverted lists (FAISS), stored on disk, with measured recall; exact vectors rank what they find."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..models.similarity import unit
 from ..progress import StoppedError, checkpoint, stoppable
 from ..workspace import Workspace, atomic_file
 from .search import ExactSearch, Hit
-from .vector_store import TextKeys, append_digest, content_length, evict_files, find_keys, is_intact, latest_files, mark_used
+from .vector_store import append_digest, content_length, evict_files, is_intact, mark_used
 
 log = logging.getLogger(__name__)
 _JOIN_SECONDS = 5.0
@@ -114,22 +114,21 @@ def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 _BLOCK = 8192
 _TRAINING_ROWS = 40  # training rows per list
-_LISTS = 4  # number of lists, as a multiple of √n
+_ONE_LIST = 250_000  # up to this many rows, reading every code takes less time than choosing lists
 _SEED = 12
-_PARALLEL_LISTS = 1  # FAISS parallelizes over the lists of one query, not over queries
+_CODEBOOK_ROWS = 20_000  # rows that the codebooks are trained on
+_CODE_BITS = 4  # what FAISS's fast scan reads: sixteen centroids, whose products with the query fit a register
 
 
 @dataclass(frozen=True)
 class IVFIndex:
-    """Inverted-file index of a corpus.
+    """Inverted-file index of a corpus, each row a product-quantized code of about half a byte for four components.
 
     Attributes:
         index: the FAISS index; its ids are row numbers.
-        trained: number of rows when the lists were trained.
     """
 
     index: Any
-    trained: int
 
     def __len__(self) -> int:
         return int(self.index.ntotal)
@@ -138,58 +137,40 @@ class IVFIndex:
     def count(self) -> int:
         return int(self.index.nlist)
 
+    @property
+    def bytes(self) -> int:
+        """Memory of the codes, the row numbers and the centroids."""
+        return len(self) * (int(self.index.code_size) + 8) + self.count * int(self.index.d) * 4
+
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
         """Return approximately the nearest ``count`` rows of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
         import faiss
 
         params: Any = faiss.SearchParametersIVF()
         params.nprobe = probes
-        found: np.ndarray = self.index.search(unit(queries), count, params=params)[1]
+        found: np.ndarray = self.index.search(_padded(queries, self.index.d), count, params=params)[1]
         return found
 
     @classmethod
     def build(cls, vectors: np.ndarray) -> IVFIndex:
-        """Build the index of (n, d) vectors of any length, n at least 10,000."""
-        rows = len(vectors)
-        count = 1 << round(np.log2(_LISTS * rows**0.5))
-        chosen = np.sort(np.random.default_rng(_SEED).permutation(rows)[: count * _TRAINING_ROWS])
-        sample = unit(vectors[chosen])
-        index = _empty(train_centroids(sample, count))
-        index.train(sample[:: max(1, len(sample) // 50_000)])  # the centroids are given; this only learns the range of each component
-        found = cls(index, rows)
-        found._take(vectors, np.arange(rows))
-        return found
-
-    def extend(self, vectors: np.ndarray, earlier: np.ndarray) -> IVFIndex:
-        """Build the index of another corpus that shares rows with this one; only its new rows are assigned to lists.
-
-        Args:
-            vectors: (m, d), all vectors of the other corpus.
-            earlier: (m,) int64, the row of each vector in this index, each at most once; -1 for new rows.
-        """
+        """Build the index of (n, d) vectors of any length, n at least 1,000."""
         import faiss
 
-        old = self.index
-        index = _empty(old.quantizer.reconstruct_n(0, old.nlist))
-        faiss.copy_array_to_vector(faiss.vector_to_array(old.sq.trained).copy(), index.sq.trained)
-        index.is_trained = True
-        now = np.full(len(self), -1, np.int64)
-        now[earlier[earlier >= 0]] = np.flatnonzero(earlier >= 0)
-        source = old.invlists
-        for cell in range(old.nlist):
-            size = source.list_size(cell)
-            if not size:
-                continue
-            ids = now[faiss.rev_swig_ptr(source.get_ids(cell), size)]
-            codes = faiss.rev_swig_ptr(source.get_codes(cell), size * old.code_size).reshape(size, -1)[ids >= 0]
-            ids = np.ascontiguousarray(ids[ids >= 0])
-            if len(ids):
-                codes = np.ascontiguousarray(codes)
-                index.invlists.add_entries(cell, len(ids), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
-                index.ntotal += len(ids)
-        found = IVFIndex(index, self.trained)
-        found._take(vectors, np.flatnonzero(earlier < 0))
-        return found
+        rows, width = vectors.shape
+        count = 1 if rows <= _ONE_LIST else 1 << round(np.log2(rows**0.5))
+        each = _components_per_code(width)
+        width = _padded_width(width)
+        order = np.random.default_rng(_SEED).permutation(rows)
+        quantizer: Any = faiss.IndexFlatIP(width)
+        quantizer.add(train_centroids(_padded(vectors[np.sort(order[: max(count * _TRAINING_ROWS, _BLOCK)])], width), count))
+        index: Any = faiss.IndexIVFPQFastScan(quantizer, width, count, width // each, _CODE_BITS, faiss.METRIC_INNER_PRODUCT)
+        index.own_fields = True
+        quantizer.this.disown()
+        index.train(_padded(vectors[np.sort(order[:_CODEBOOK_ROWS])], width))  # the centroids are given; this learns the codebooks
+        for start in range(0, rows, _BLOCK):
+            checkpoint()
+            index.add(_padded(vectors[start : start + _BLOCK], width))
+        return cls(index)
 
     def write(self, path: Path) -> None:
         """Write the FAISS file.
@@ -205,31 +186,27 @@ class IVFIndex:
             raise OSError(f"the index was not written: {str(error).splitlines()[0]}") from error
 
     @classmethod
-    def read(cls, path: Path, trained: int) -> IVFIndex:
-        """Open a file written by :meth:`write`, memory-mapped where supported."""
+    def read(cls, path: Path) -> IVFIndex:
+        """Open a file written by :meth:`write`."""
         import faiss
 
-        index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-        index.parallel_mode = _PARALLEL_LISTS
-        return cls(index, trained)
-
-    def _take(self, vectors: np.ndarray, rows: np.ndarray) -> None:
-        for start in range(0, len(rows), _BLOCK):
-            checkpoint()
-            part = rows[start : start + _BLOCK]
-            self.index.add_with_ids(unit(vectors[part]), np.ascontiguousarray(part, np.int64))
+        return cls(faiss.read_index(str(path)))
 
 
-def _empty(centres: np.ndarray) -> Any:
-    import faiss
+def _components_per_code(width: int) -> int:
+    """Return how many components share four bits: fewer of narrow vectors, whose neighbors differ in fewer components."""
+    return min(4, max(1, width // 64))
 
-    count, width = centres.shape
-    quantizer: Any = faiss.IndexFlatIP(width)
-    quantizer.add(centres)
-    index: Any = faiss.IndexIVFScalarQuantizer(quantizer, width, count, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-    index.own_fields, index.parallel_mode = True, _PARALLEL_LISTS
-    quantizer.this.disown()
-    return index
+
+def _padded_width(width: int) -> int:
+    each = _components_per_code(width)
+    return -(-width // each) * each
+
+
+def _padded(vectors: np.ndarray, width: int) -> np.ndarray:
+    """Return unit vectors with zeros appended up to ``width`` components, which changes no product."""
+    found = unit(vectors)
+    return found if found.shape[1] == width else np.pad(found, ((0, 0), (0, width - found.shape[1])))
 
 
 TARGET, LEAST = 0.98, 0.95
@@ -238,19 +215,20 @@ BANDS = (10, 100)
 """Numbers of neighbors for which the search depth is measured; more than the last are searched exactly."""
 _SAMPLE = 1000
 _Z_95 = 1.645  # standard errors below the mean
-_MAX_PROBE_SHARE = 4  # at most one in this many lists is read; beyond that, brute force is as fast
 _READ = 60_000
+_RANKED_SHARE = 50  # at most one in this many rows is re-ranked; beyond that, brute force is as fast
 _TIE = 1e-6  # float32 rounding error
-_QUERY_BLOCK = 100
+_GATHERED = 50_000  # rows compared at once
 _RECALL_SEED = 7
 
 
 @dataclass(frozen=True)
 class SearchDepth:
-    """Search depth: probing ``probes`` lists achieves ``recall`` for up to ``k`` neighbors."""
+    """Search depth: re-ranking ``candidates`` rows of ``probes`` lists achieves ``recall`` for up to ``k`` neighbors."""
 
     k: int
     probes: int
+    candidates: int
     recall: float
 
 
@@ -259,7 +237,7 @@ class ApproximateSearch:
     """An index and the depths at which it is searched.
 
     Attributes:
-        reaches: depths by ascending ``k``; empty if too many lists would have to be read.
+        reaches: depths by ascending ``k``; empty if the codes do not tell the rows apart.
     """
 
     cells: IVFIndex
@@ -269,31 +247,39 @@ class ApproximateSearch:
         """Return the depth for ``k`` rows; None if the search must be exact."""
         return next((reach for reach in self.reaches if reach.k >= k), None)
 
-    def search(self, exact: ExactSearch, query: np.ndarray, k: int, probes: int) -> list[Hit]:
+    def search(self, exact: ExactSearch, query: np.ndarray, k: int, depth: SearchDepth) -> list[Hit]:
         """Return approximately the ``k`` nearest rows of a (d,) query, best first, ties by row; cosines are exact."""
-        rows = self.cells.candidates(query[None], _search_depth(k), probes)[0]
+        rows = self.cells.candidates(query[None], depth.candidates, depth.probes)[0]
         return exact.rank(query, rows[rows >= 0], k)
 
 
 def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, sample: int = _SAMPLE) -> ApproximateSearch:
-    """Find the number of lists that achieves the target recall on sampled rows.
+    """Find the numbers of candidates and of lists that achieve the target recall on sampled rows.
 
-    Half of the sample chooses the number of lists, the other half measures recall.
+    Half of the sample chooses them, the other half measures recall. Where there are several lists, the candidates of all lists may miss
+    half as many neighbors as the target allows, and choosing lists the other half.
     """
-    rows = np.random.default_rng(_RECALL_SEED).choice(len(exact), min(sample, len(exact)), replace=False)
-    queries = exact.vectors[np.sort(rows)]
-    rows = np.sort(rows)
+    rows = np.sort(np.random.default_rng(_RECALL_SEED).choice(len(exact), min(sample, len(exact)), replace=False))
+    queries = exact.vectors[rows]
     truth = [_without_self(hits, int(row)) for hits, row in zip(exact.search(queries, BANDS[-1] + 1), rows, strict=True)]
+
+    def recall(k: int, count: int, probes: int) -> tuple[float, float]:
+        """Return a lower bound of the first half, and the mean of the second."""
+        shares = _recall_by_query(cells, exact, queries, rows, truth, k, count, probes)
+        choosing, measuring = shares[::2], shares[1::2]
+        return float(choosing.mean() - _Z_95 * choosing.std() / np.sqrt(len(choosing))), float(measuring.mean())
+
     reaches: list[SearchDepth] = []
-    probes = 1
+    bound, probes = target if cells.count == 1 else (1 + target) / 2, 1
     for k in BANDS:
         enough: SearchDepth | None = None
-        while probes * _MAX_PROBE_SHARE <= cells.count:
-            shares = _recall_by_query(cells, exact, queries, rows, truth, k, probes)
-            choosing, measuring = shares[::2], shares[1::2]
-            lower = choosing.mean() - _Z_95 * choosing.std() / np.sqrt(len(choosing))
+        count = 2 * k + 20
+        while 3 * count * _RANKED_SHARE <= 2 * len(exact) and recall(k, count, cells.count)[0] < bound:
+            count = count * 3 // 2
+        while probes <= cells.count:
+            lower, measured = recall(k, count, probes)
             if lower >= target or (enough is None and lower >= min(target, LEAST)):
-                enough = SearchDepth(k, probes, float(measuring.mean()))
+                enough = SearchDepth(k, probes, count, measured)
             if lower >= target or (enough is not None and probes * len(cells) > _READ * cells.count):
                 break
             probes = max(probes + 1, probes * 5 // 4)
@@ -305,14 +291,15 @@ def measure_recall(cells: IVFIndex, exact: ExactSearch, target: float = TARGET, 
 
 
 def _recall_by_query(
-    cells: IVFIndex, exact: ExactSearch, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, probes: int
+    cells: IVFIndex, exact: ExactSearch, queries: np.ndarray, rows: np.ndarray, truth: list[list[Hit]], k: int, count: int, probes: int
 ) -> np.ndarray:
     shares = np.empty(len(rows))
-    for start in range(0, len(rows), _QUERY_BLOCK):
+    step = max(1, _GATHERED // count)
+    for start in range(0, len(rows), step):
         checkpoint()
-        part = slice(start, start + _QUERY_BLOCK)
+        part = slice(start, start + step)
         block = unit(queries[part])
-        found = cells.candidates(block, _search_depth(k) + 1, probes)
+        found = cells.candidates(block, count + 1, probes)
         near = unit(exact.vectors[found.ravel()]).reshape(*found.shape, -1)
         cosines = np.einsum("scd,sd->sc", near, block)
         cosines[(found < 0) | (found == rows[part, None])] = -np.inf
@@ -328,15 +315,9 @@ def _without_self(hits: list[Hit], row: int) -> list[Hit]:
     return found[: len(hits) - 1]
 
 
-def _search_depth(k: int) -> int:
-    return 2 * k + 20
-
-
 _SUFFIX = ".cells"
 _LENGTH = 8  # bytes of the length field before the metadata
-_PARENTS = 4  # most recent indexes considered for adaptation
-_MIN_SHARED, _MAX_NEW, _MAX_GROWTH = 0.5, 0.25, 2.0  # shares of the parent's rows and of the new rows; growth since training
-_VERSION = 1
+_VERSION = 2
 
 
 class IVFIndexStore:
@@ -344,51 +325,29 @@ class IVFIndexStore:
 
     def __init__(self, workspace: Workspace, max_bytes: int) -> None:
         self._workspace, self._max_bytes = workspace, max_bytes
-        self._keys = TextKeys(workspace)
 
     def load(self, digest: str, fingerprint: str, rows: int, width: int) -> ApproximateSearch | None:
         """Return the index of (rows, width) vectors; None if it is missing or damaged."""
         path = self._workspace.cells(digest, fingerprint)
         found = _read(path)
-        if found is None or (len(found.cells), found.cells.index.d) != (rows, width):
+        if found is None or (len(found.cells), found.cells.index.d) != (rows, _padded_width(width)):
             return None
         mark_used(path)
         return found
 
-    def make(self, digest: str, fingerprint: str, texts: Sequence[str], exact: ExactSearch) -> ApproximateSearch | None:
-        """Build the index, or adapt that of a similar corpus; None if the disk is full."""
-        cells = self._from_another(digest, fingerprint, texts, exact.vectors) or IVFIndex.build(exact.vectors)
-        found = measure_recall(cells, exact)
+    def make(self, digest: str, fingerprint: str, exact: ExactSearch) -> ApproximateSearch | None:
+        """Build the index and measure its recall; None if the disk is full."""
+        found = measure_recall(IVFIndex.build(exact.vectors), exact)
         path = self._workspace.cells(digest, fingerprint)
         if not _write(path, found):
             return None
         evict_files(path.parent, self._max_bytes, path, f"*{_SUFFIX}")
         return self.load(digest, fingerprint, *exact.vectors.shape)
 
-    def _from_another(self, digest: str, fingerprint: str, texts: Sequence[str], vectors: np.ndarray) -> IVFIndex | None:
-        keys = self._keys.get(texts, digest)
-        folder = self._workspace.cells(digest, fingerprint).parent
-        for path in latest_files(folder, f"*-{fingerprint}{_SUFFIX}")[:_PARENTS]:
-            before = self._keys.load(path.name.split("-")[0])
-            if before is None or not len(before):
-                continue
-            earlier = find_keys(keys, before)
-            first = np.flatnonzero(earlier >= 0)[np.unique(earlier[earlier >= 0], return_index=True)[1]]
-            single = np.full(len(earlier), -1, np.int64)
-            single[first] = earlier[first]
-            shared = len(first)
-            if shared < _MIN_SHARED * len(before) or shared < (1 - _MAX_NEW) * len(keys):
-                continue
-            parent = _read(path)
-            if parent is None or len(parent.cells) != len(before) or not 1 / _MAX_GROWTH <= len(keys) / parent.cells.trained <= _MAX_GROWTH:
-                continue
-            return parent.cells.extend(vectors, single)
-        return None
-
 
 def _write(path: Path, search: ApproximateSearch) -> bool:
-    reaches = [[reach.k, reach.probes, reach.recall] for reach in search.reaches]
-    raw = json.dumps({"version": _VERSION, "trained": search.cells.trained, "reaches": reaches}).encode()
+    reaches = [[reach.k, reach.probes, reach.candidates, reach.recall] for reach in search.reaches]
+    raw = json.dumps({"version": _VERSION, "reaches": reaches}).encode()
     try:
         with atomic_file(path) as part:
             search.cells.write(part)
@@ -414,6 +373,6 @@ def _read(path: Path) -> ApproximateSearch | None:
             meta = json.loads(source.read(length))
         if meta["version"] != _VERSION:
             return None
-        return ApproximateSearch(IVFIndex.read(path, int(meta["trained"])), tuple(SearchDepth(*reach) for reach in meta["reaches"]))
+        return ApproximateSearch(IVFIndex.read(path), tuple(SearchDepth(*reach) for reach in meta["reaches"]))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return None

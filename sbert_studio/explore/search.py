@@ -232,14 +232,14 @@ class SemanticIndex:
 
     @property
     def bytes(self) -> int:
-        """Memory in bytes: vectors that are not memory-mapped, and norms."""
-        return estimate_bytes(self.exact.vectors) + self.exact.bytes
+        """Memory in bytes: vectors that are not memory-mapped, norms, and the approximate index."""
+        return estimate_bytes(self.exact.vectors) + self.exact.bytes + (self.approximate.cells.bytes if self.approximate else 0)
 
     @property
     def mapped(self) -> int:
         """Memory-mapped bytes, which the system reclaims as needed."""
         vectors = self.exact.vectors
-        return (0 if estimate_bytes(vectors) else int(vectors.nbytes)) + (len(self) * vectors.shape[1] if self.approximate else 0)
+        return 0 if estimate_bytes(vectors) else int(vectors.nbytes)
 
     def find(self, query: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> SearchHits:
         """Return approximately the ``k`` nearest rows of a (d,) vector, or exactly without an index or with ``row_ids``.
@@ -252,7 +252,7 @@ class SemanticIndex:
         reach = index.reach(require_positive(k)) if index is not None and row_ids is None else None
         if index is None or reach is None:
             return SearchHits(self.search(query, k, row_ids))
-        return SearchHits(index.search(self.exact, query, k, reach.probes), reach.recall)
+        return SearchHits(index.search(self.exact, query, k, reach), reach.recall)
 
     def search(self, query: np.ndarray, k: int = 10, row_ids: np.ndarray | None = None) -> list[Hit]:
         """Return the exact ``k`` most similar rows of a (d,) vector; see :meth:`ExactSearch.search`."""

