@@ -344,18 +344,19 @@ class Duplicates:
         found.sort()
         skipped = [(row, reason.why) for reason in corpus.account.reasons for row in reason.rows]
         blank = [""] * len(skipped)
+        own = unique_name(corpus.column, {"row", "why", "cosine", "kept_row", "kept_text"})
         columns: dict[str, list[Any]] = {
             "row": [*(corpus.lines[row] for row, _, _ in found), *(row for row, _ in skipped)],
             "why": [*(REMOVAL_REASON for _ in found), *(why for _, why in skipped)],
-            "text": [*(corpus.texts[row] for row, _, _ in found), *blank],
+            own: [*(corpus.texts[row] for row, _, _ in found), *blank],
             "cosine": [*(score for _, _, score in found), *blank],
             "kept_row": [*(corpus.lines[kept] for _, kept, _ in found), *blank],
             "kept_text": [*(corpus.texts[kept] for _, kept, _ in found), *blank],
         }
-        own = set(corpus.fields) - set(columns)
+        others = set(corpus.fields) - set(columns)
         for name, cells in corpus.fields.items():
             # A renamed column must not collide with a later column of the file.
-            title = name if name not in columns else unique_name(name, {*columns, *own})
+            title = name if name not in columns else unique_name(name, {*columns, *others})
             columns[title] = [*(cells[row] for row, _, _ in found), *blank]
         write_spreadsheet(path, columns)
 

@@ -126,6 +126,9 @@ def test_files_have_every_text_and_keep_column_names(page: Page, view: Duplicate
     copy, blank = removed
     assert (copy["row_"], copy["row__"]) == (str(len(OTHERS)), f"n{len(OTHERS)}"), "columns of the same names as ours"
     assert (blank["row"], blank["why"], blank["cosine"]) == (str(len(rows) + 1), "no text", "")
+    view = find(page, tmp_path / "messages.csv", "\n".join(["message", *OTHERS, OTHERS[0]]) + "\n")
+    (copy,) = read_csv(handlers.write_texts(page, view.result_key, Decisions(threshold=1.0), removed=True))
+    assert copy["message"] == OTHERS[0] and "text" not in copy
 
 
 def test_remaining_texts_become_the_corpus_and_another_corpus_clears_the_groups(
