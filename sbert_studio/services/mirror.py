@@ -47,7 +47,7 @@ _SMALL = 1 << 20  # maximum size of a manifest
 
 
 @dataclass(frozen=True)
-class StoredFile:
+class MirroredFile:
     """A file of a unit: its path within the unit (empty if the unit is a file), its name in the storage, checksum and bytes."""
 
     path: str
@@ -61,7 +61,7 @@ class Manifest:
     """A version of a unit; a deleted unit has no files."""
 
     unit: str
-    files: tuple[StoredFile, ...] = ()
+    files: tuple[MirroredFile, ...] = ()
     is_deleted: bool = False
     name: str = field(default="", compare=False)
 
@@ -74,7 +74,7 @@ class Manifest:
         """
         try:
             values = json.loads(text)
-            files = tuple(StoredFile(str(f["path"]), str(f["content"]), str(f["sha256"]), int(f["bytes"])) for f in values["files"])
+            files = tuple(MirroredFile(str(f["path"]), str(f["content"]), str(f["sha256"]), int(f["bytes"])) for f in values["files"])
             found = cls(str(values["unit"]), files, values["is_deleted"] is True, name)
         except (TypeError, KeyError, RecursionError) as error:
             raise ValueError("damaged") from error
@@ -83,7 +83,7 @@ class Manifest:
         return found
 
 
-def _is_inside(file: StoredFile) -> bool:
+def _is_inside(file: MirroredFile) -> bool:
     path, content = PurePosixPath(file.path), PurePosixPath(file.content)
     parts = () if file.path == "" else path.parts
     is_plain = not path.is_absolute() and "\\" not in file.path and "\0" not in file.path and ".." not in parts
@@ -126,8 +126,8 @@ class Mirror:
         self._storage: Storage | None = None
         self._record = record
         self._states = _read_states(record)  # unit → state of its files when it was last mirrored
-        self._known: dict[str, StoredFile] = {}  # checksum → complete file in the storage
-        self._stored: dict[str, tuple[StoredFile, ...]] = {}  # unit in the storage → files of its newest version
+        self._known: dict[str, MirroredFile] = {}  # checksum → complete file in the storage
+        self._stored: dict[str, tuple[MirroredFile, ...]] = {}  # unit in the storage → files of its newest version
         self._moved: Path | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -285,10 +285,10 @@ class Mirror:
         for path, source in _list_files(self._home / unit):
             sha256, size = digest_file(source), source.stat().st_size
             if sha256 not in self._known:
-                stored = StoredFile(path, f"{_CONTENT}/{time.time_ns():020d}-{sha256[:16]}", sha256, size)
+                stored = MirroredFile(path, f"{_CONTENT}/{time.time_ns():020d}-{sha256[:16]}", sha256, size)
                 self._known[sha256] = stored
                 new.append((stored.content, source, sha256))
-            files.append(StoredFile(path, self._known[sha256].content, sha256, size))
+            files.append(MirroredFile(path, self._known[sha256].content, sha256, size))
         try:
             if _state(self._home / unit) != state:
                 raise ChangedError
