@@ -239,7 +239,7 @@ def findings_view(draft: Draft) -> Value:
 def _evidence(reasons: Sequence[str]) -> str:
     unused = [to_sentence(one) for one in reasons if one.startswith(UNUSED)]
     evidence = [one for one in reasons if not one.startswith(UNUSED)]
-    return join(" ", [to_sentence(_("Inferred because {evidence}", evidence=join("; ", evidence)))] * bool(evidence) + unused)
+    return join(" ", [to_sentence(_("Evidence: {evidence}", evidence=join("; ", evidence)))] * bool(evidence) + unused)
 
 
 def open_questions(draft: Draft) -> Value | None:

@@ -168,7 +168,7 @@ def test_the_page_says_why_it_is_certain_and_what_is_left_aside(page: Page, tmp_
     path = tmp_path / "more.csv"
     path.write_text("\n".join([lines[0] + ",annotator", *(f"{line},ann" for line in lines[1:])]), encoding="utf-8")
     why = view_model.findings_view(open_path(page, path))["why"]
-    assert why.startswith("Inferred because the name 'score'") and "rank correlation" in why
+    assert why.startswith("Evidence: the name 'score'") and "rank correlation" in why
     assert why.endswith("Not used for training: annotator.")
 
 
