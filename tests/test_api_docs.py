@@ -19,8 +19,10 @@ from tiny_studio import awaited, sentences, studio_at, write_pairs
 
 from sbert_studio.errors import StudioError
 from sbert_studio.serialization import json_schema
+from sbert_studio.services import Studio
 from sbert_studio.ui import app
 from sbert_studio.ui.endpoints import ANSWERS, to_file_data
+from sbert_studio.ui.page import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
@@ -187,8 +189,13 @@ def test_mcp_takes_no_path_of_a_shared_page_and_says_what_it_takes(tmp_path: Pat
 
 def test_mcp_is_off_unless_it_is_asked_for(tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with gr.Blocks() as bare:  # the page itself takes seconds to draw
-        pass
-    monkeypatch.setattr(app, "build_page", lambda *_: bare)
+        corpus = gr.State()
+
+    def build_bare(_studio: Studio, page: Page) -> gr.Blocks:
+        page.corpus = corpus
+        return bare
+
+    monkeypatch.setattr(app, "build_page", build_bare)
     monkeypatch.setattr(app, "_warm_up", lambda _: None)
     with studio_at(tmp_path / "home", tiny_model) as studio:
         blocks, found = app.launch(studio, "127.0.0.1", 0, False, block=False)
