@@ -6,15 +6,6 @@
   const plain = window.fetch.bind(window);
   const underWay = new Map(); // from the event to the long work that it is part of, if any
   const ended = new Set(); // before the answer that named them
-  // Requests and events that choose the data. The server answers for the data that it knows: work that is asked for meanwhile, such as a
-  // search, is sent once the choice has arrived, or it would be about the data chosen before.
-  const choices = new Set();
-  let arrive = [];
-  function settleChoice(one) {
-    if (!choices.delete(one) || choices.size) return;
-    for (const go of arrive) go();
-    arrive = [];
-  }
   let asking = 0;
   let session = ""; // names this page to the server, which alone it tells
   window.SB_SESSION = () => session;
@@ -50,7 +41,6 @@
   function end(id) {
     const work = underWay.get(id);
     if (work) window.SB.busy(`${work}-cancel`, id, false);
-    settleChoice(id);
     return underWay.delete(id);
   }
 
@@ -62,22 +52,15 @@
 
   async function join(input, options) {
     const asked = JSON.parse(options.body);
-    const work = window.SB_PAGE?.works[asked.fn_index], choice = window.SB_PAGE?.choices?.includes(asked.fn_index) ? Symbol("choice") : null;
     session = asked.session_hash || session;
     asking += 1;
     markBusy();
-    if (choice) choices.add(choice);
     try {
-      if (work && choices.size) await new Promise((go) => { arrive.push(go); });
       const answer = await plain(input, options);
       const id = answer.ok ? (await answer.clone().json()).event_id : null;
-      if (id && !ended.delete(id)) {
-        begin(id, work);
-        if (choice) choices.add(id);
-      }
+      if (id && !ended.delete(id)) begin(id, window.SB_PAGE?.works[asked.fn_index]);
       return answer;
     } finally {
-      settleChoice(choice);
       asking -= 1;
       if (!asking) ended.clear();
       markBusy();

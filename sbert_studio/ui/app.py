@@ -24,7 +24,7 @@ from . import banner, basket, data_dialog, gradio_patches, language_switch, rout
 from .endpoints import build_api, configure_mcp
 from .language_switch import GradioInEnglish, PageCatalogs, static_url
 from .page import Page
-from .panel import Panel, cancellable_tasks, data_choices, drop_hidden_progress, join_events
+from .panel import Panel, cancellable_tasks, drop_hidden_progress, join_events
 from .sessions.blocks import Events, StudioBlocks, report_unknown_endpoint
 from .sessions.middleware import AllowedHosts, DisconnectWatcher, HostCheck, McpCallerMiddleware
 from .sessions.streams import OpenStreams, install_streams
@@ -143,7 +143,6 @@ def launch(
             [sample.title for sample in list_samples()],
             studio.settings.poll_seconds,
             cancellable_tasks(blocks),
-            data_choices(blocks, page.corpus),
         ),
         footer_links=[],
         run_history=False,

@@ -339,11 +339,6 @@ def cancellable_tasks(blocks: gr.Blocks) -> dict[int, str]:
     return {event._id: event.fn.work for event in blocks.fns.values() if getattr(event.fn, "work", "")}
 
 
-def data_choices(blocks: gr.Blocks, corpus: gr.State) -> list[int]:
-    """Return the events that choose the data: the page sends tasks once they are answered, so that these use the chosen data."""
-    return [event._id for event in blocks.fns.values() if corpus in event.outputs and not getattr(event.fn, "work", "")]
-
-
 def join_events(blocks: gr.Blocks) -> None:
     """Merge quiet events with the same trigger into one, such as those that follow the corpus selector.
 

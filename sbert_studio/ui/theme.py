@@ -164,7 +164,6 @@ def head(
     own: Iterable[str] = (),
     poll: float = 1.0,
     tasks: Mapping[int, str] | None = None,
-    choices: Iterable[int] = (),
 ) -> str:
     """Return the content of ``<head>``: the URL of plotly.js, and the page's scripts and their configuration.
 
@@ -174,10 +173,8 @@ def head(
         own: titles of samples, which are translated even next to visitors' names.
         poll: seconds between polls for running tasks.
         tasks: those that can be cancelled, by event (:func:`.panel.cancellable_tasks`).
-        choices: events that choose the data (:func:`.panel.data_choices`).
     """
-    page = {"languages": languages or {}, "own": list(own), "poll": poll, "works": tasks or {}, "choices": list(choices)}
-    config = json.dumps(page, ensure_ascii=False)
+    config = json.dumps({"languages": languages or {}, "own": list(own), "poll": poll, "works": tasks or {}}, ensure_ascii=False)
     safe = f"{_joined(_FIRST)}\nwindow.SB_PAGE = {config};\n{scripts()}\n{_joined(_SERVED)}".replace("</script", "<\\/script")
     return f'<meta name="sb-plotly" content="{html.escape(plotly)}">\n<script>\n{safe}\n</script>'
 

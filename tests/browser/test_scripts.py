@@ -127,24 +127,6 @@ def test_the_page_is_busy_until_its_last_answer(stream_page: Page) -> None:
     page.wait_for_selector("body[aria-busy=false]")
 
 
-@pytest.mark.parametrize("event", ["choice", None], ids=["answered", "refused"])
-def test_work_is_asked_for_once_the_data_that_was_chosen_has_arrived(stream_page: Page, event: str | None) -> None:
-    page = stream_page
-    page.evaluate("SB_PAGE.choices = [9]; void ask(9); void ask(7); void ask(8)")
-    assert page.evaluate("answers.length") == 2, "7, which is work, waits; 8 is none"
-    page.evaluate("answers[1]('other')")
-    page.evaluate("(event) => { answers[0](event); void listen(); }", event)
-    page.wait_for_function("streams.length === 1")
-    if event:
-        page.evaluate("streams[0].say(said('process_completed', 'other'))")
-        page.wait_for_function("heard.length === 1")
-        assert page.evaluate("answers.length") == 2
-        page.evaluate("streams[0].say(said('process_completed', 'choice'))")
-    page.wait_for_function("answers.length === 3")
-    page.evaluate("answers[2]('work')")
-    page.wait_for_function("heard.includes('search-cancel,work,true')")
-
-
 def test_a_stream_that_was_left_at_its_end_ends_nothing_else(stream_page: Page) -> None:
     page = stream_page
     page.evaluate("""window.leave = async () => {

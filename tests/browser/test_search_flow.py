@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 from waiting import wait_until
 
 from .data import corpus_csv, csv_text
@@ -32,7 +32,6 @@ def test_a_corpus_is_searched_narrowed_and_compared(app: App, tmp_path: Path) ->
     narrow_and_compare(app)
     cancel_a_search(app, tmp_path / "cancelled")
     ask_again_while_a_search_runs(app, tmp_path / "superseded")
-    search_in_the_moment_after_choosing_data(app, tmp_path / "chosen")
     be_warned_of_a_language(app)
     # Gradio announces the end of an event up to five seconds later, by a key that its own words lack.
     app.page.wait_for_function("window.sbSaid.has('Done')")
@@ -148,33 +147,6 @@ def ask_again_while_a_search_runs(app: App, file: Path) -> None:
     app.settle()
     expect(search.headers).to_contain_text("BM25")
     expect(search.rows.first).to_contain_text("storm")
-
-
-def search_in_the_moment_after_choosing_data(app: App, file: Path) -> None:
-    """The answer is about the data that the header names, even if the server is told of it later than of the search."""
-    page, search = app.page, app.search
-    search.choose_mode("By meaning")
-    app.fill("#search-query", f"{HOLD}{file}")
-    sent: list[Route] = []
-
-    def hold_the_choice(route: Route) -> None:
-        sent.append(route)
-        if len(sent) > 1:
-            route.continue_()
-
-    page.route("**/queue/join*", hold_the_choice)
-    app.choose_corpus("Support requests")
-    page.click("#search-go")
-    page.locator("#search-hits .wrap:not(.hide)").first.wait_for(state="attached")  # the search is pending
-    assert not [route for route in sent if str(file) in (route.request.post_data or "")], "the search waits for the choice"
-    sent[0].continue_()
-    page.unroute("**/queue/join*")
-    wait_until(file.with_name(file.name + BEGUN).exists, 60)
-    expect(search.rows).to_have_count(0)  # of the data chosen before
-    file.touch()
-    expect(search.made_with).to_contain_text("Support requests")
-    expect(search.made_with).not_to_contain_text("selected now")
-    expect(search.rows).to_have_count(10)
 
 
 def be_warned_of_a_language(app: App) -> None:

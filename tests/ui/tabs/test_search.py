@@ -23,7 +23,7 @@ from sbert_studio.ui.routing import Location
 from sbert_studio.ui.state import RowSelection
 from sbert_studio.ui.tabs.search import handlers
 from sbert_studio.ui.tabs.search.handlers import HitsView, SearchedText, SearchInputs, filter_rows, search
-from sbert_studio.ui.views import UNCHANGED, placeholder
+from sbert_studio.ui.views import UNCHANGED
 
 from .evaluations import evaluate
 
@@ -160,14 +160,6 @@ def test_the_tab_opens_with_the_hits_of_the_example_and_for_other_data_with_neig
     own = handlers.show_first_hits(page, SearchInputs(key, "my own words", 3))
     assert own is not None and own.searched == SearchedText(key, "my own words")
     assert handlers.clear_other_example(page, key, "typed while the first hits were computed") is UNCHANGED
-
-
-def test_hits_are_cleared_for_other_data_but_not_those_of_a_search_that_came_first(page: Page, corpus_file: Path) -> None:
-    key, sample = str(corpora.open_file(page, str(corpus_file))), page.corpora.current(None)[0]
-    assert handlers.clear_hits(page, key, SearchedText(key, "cat")) is None
-    for searched in (None, SearchedText(sample, "cat")):
-        cleared = handlers.clear_hits(page, key, searched)
-        assert cleared is not None and cleared.hits == placeholder(handlers.NO_HITS) and cleared.searched is None
 
 
 @pytest.fixture(scope="module")

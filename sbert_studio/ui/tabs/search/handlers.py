@@ -230,11 +230,8 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
     return HitsView(hits | {"made": made}, other_hits, SearchedText(key, query), key, props(visible=True))
 
 
-def clear_hits(page: Page, corpus: str | None, searched: SearchedText | None) -> HitsView | None:
-    """Clear the hits when other data is selected, unless that was searched already."""
-    selected = page.corpora.selected(corpus)
-    if searched is not None and page.corpora.selected(searched.corpus).data_key == selected.data_key:
-        return None
+def clear_hits() -> HitsView:
+    """Clear the hits when other data is selected."""
     return HitsView(placeholder(NO_HITS), None, None, UNCHANGED, props(visible=False))
 
 
