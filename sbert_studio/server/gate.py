@@ -249,7 +249,10 @@ class Gate:
         watcher = asyncio.ensure_future(disconnected())
         try:
             await asyncio.wait({handler, watcher}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if handler.done():
+            if not handler.done() and not watcher.done():
+                # First remove its texts from the queue: whoever hears of the end may send the next request.
+                await _cancel(handler)
+            if handler.done() and not handler.cancelled():
                 handler.result()
             elif not watcher.done():
                 await error_response(504, f"the request took longer than {seconds:.0f} s: send fewer texts, or try again later")(
@@ -257,6 +260,11 @@ class Gate:
                 )
         finally:
             for task in (handler, watcher):
-                task.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await task
+                await _cancel(task)
+
+
+async def _cancel(task: asyncio.Future[None]) -> None:
+    """Cancel a task and wait until it has ended."""
+    task.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await task
