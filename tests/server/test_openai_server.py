@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -33,7 +34,7 @@ from sbert_studio.models.similarity import unit
 from sbert_studio.server.app import Server, open_listener
 from sbert_studio.server.batcher import Batcher, ServerStoppingError
 from sbert_studio.server.engine import ServerEngine, ServerOptions
-from sbert_studio.server.gate import ServerLimits
+from sbert_studio.server.gate import Gate, Metrics, ServerLimits
 from sbert_studio.workspace import Workspace
 
 PROMPTS = {"query": "red ", "passage": "blue "}
@@ -324,6 +325,31 @@ def test_limits(models: dict[str, str], tmp_path: Path) -> None:
             assert client.server.engine.batcher.waiting == (0, 0)
         assert client.embed("cat").status_code == 200
         assert 'requests_total{path="/v1/embeddings",status="429"} 1' in client.get("/metrics").text
+
+
+def test_a_request_that_takes_too_long_is_cancelled_before_its_answer() -> None:
+    events: list[object] = []
+
+    async def endless(_scope: object, _receive: object, _send: object) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            events.append("cancelled")
+
+    async def request() -> None:
+        body = [{"type": "http.request", "body": b"{}", "more_body": False}]
+
+        async def receive() -> dict[str, Any]:
+            return body.pop() if body else await asyncio.Event().wait()  # type: ignore[return-value]
+
+        async def send(message: Any) -> None:
+            events.append(message.get("status"))
+
+        scope = {"type": "http", "method": "POST", "path": "/v1/embeddings", "headers": [(b"content-type", b"application/json")]}
+        await Gate(endless, ServerLimits(seconds=0.05), (), Metrics(), lambda: 0.0)(scope, receive, send)
+
+    asyncio.run(request())
+    assert events == ["cancelled", 504, None]
 
 
 def test_a_client_that_disconnects_cancels_what_waits(client: Client) -> None:
