@@ -23,6 +23,7 @@ from sbert_studio.explore import projection, umap, umap_kernels
 from sbert_studio.explore.clusters import Clusters
 from sbert_studio.explore.projection import ProjectionParams, match_earlier_rows, place_new_points, project
 from sbert_studio.explore.umap import LayoutSettings, NeighborGraphCache, approximate_neighbors, nearest_neighbors, principal_components
+from sbert_studio.models.similarity import unit
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.registry import parse_params
 from sbert_studio.services import Studio
@@ -363,3 +364,15 @@ def test_a_map_of_many_texts_uses_a_sample_and_says_so(tmp_path: Path, monkeypat
     assert len(view.ids) == 400
     assert "computed from 120 of 400 texts" in str(view.notes[0])
     assert not any("computed from" in str(note) for note in small.notes)
+
+
+def test_neighbors_of_some_thousand_texts_are_searched_in_more_components() -> None:
+    vectors = np.random.default_rng(0).standard_normal((2_000, 160)).astype(np.float32)
+    recalls = []
+    for rows, components in ((1_999, 50), (2_000, 150)):
+        graph = umap.build_neighbor_graph(vectors[:rows], "cosine", 10)
+        directions = unit(vectors[:rows])
+        nearest = np.argsort(-(directions @ directions.T), axis=1)[:, :10]
+        recalls.append(np.mean([len(set(a) & set(b)) for a, b in zip(graph.rows.tolist(), nearest.tolist(), strict=True)]) / 10)
+        assert graph.points.shape == (rows, components)
+    assert recalls[0] < 0.6 and recalls[1] > 0.9, recalls
