@@ -375,4 +375,4 @@ def test_neighbors_of_some_thousand_texts_are_searched_in_more_components() -> N
         nearest = np.argsort(-(directions @ directions.T), axis=1)[:, :10]
         recalls.append(np.mean([len(set(a) & set(b)) for a, b in zip(graph.rows.tolist(), nearest.tolist(), strict=True)]) / 10)
         assert graph.points.shape == (rows, components)
-    assert recalls[0] < 0.6 and recalls[1] > 0.9, recalls
+    assert recalls[0] < 0.4 and recalls[1] > 0.7, recalls
