@@ -20,6 +20,8 @@ class Patch:
     new: str  # the replacement
 
 
+_AGAIN = "{type:`fn`,fn_index:r.id,target_id:l,event_data:e.event_data??null}"
+
 PATCHES = (
     # When an event ends, Gradio marks its inputs as those of a closed stream, even if the event did not stream. It then updates each of
     # them (about 30 after a few clicks) at every step of every later event, and searches the component tree for each update: a third of the
@@ -56,6 +58,24 @@ PATCHES = (
     ),
     # Gradio copies the state of a component for every event that it triggers, even if the event sets none of its properties.
     Patch("Blocks-", "async set_event_args(e,t){let n={},", "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},"),
+    # A component's change calls handlers one after the other, and one that is still running is called again once it has ended. Gradio then
+    # repeats the change itself, with all its handlers. If two changes overlap, each repeats the other, endlessly: the page is never idle
+    # again. Repeat only the handler that was put off, also after an error.
+    Patch(
+        "Blocks-",
+        "this.queue.has(r.id)&&(this.queue.delete(r.id),this.dispatch(e));return}",
+        f"this.queue.delete(r.id)&&this.dispatch({_AGAIN});return}}",
+    ),
+    Patch(
+        "Blocks-",
+        "this.queue.has(r.id)&&(this.queue.delete(r.id),this.dispatch(e))}}catch{",
+        f"this.queue.delete(r.id)&&this.dispatch({_AGAIN})}}}}catch{{",
+    ),
+    Patch(
+        "Blocks-",
+        "c&&this.clear_submission(r.id,c),o.forEach(",
+        f"c&&this.clear_submission(r.id,c),this.queue.delete(r.id)&&this.dispatch({_AGAIN}),o.forEach(",
+    ),
     # While an event is pending, Gradio counts its seconds in every frame, although it shows tenths: the browser draws 60 times a second for
     # as long as a map takes, which is two thirds of the page's CPU time meanwhile.
     Patch(

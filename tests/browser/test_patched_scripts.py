@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator
+from functools import partial
 
 import gradio as gr
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from waiting import wait_until
 
 from sbert_studio.ui import gradio_patches
+
+_IDLE = 1.0  # seconds without a call, after which a page has sent all that it will
+
+
+def handle_change(calls: list[int], number: int, text: str) -> None:
+    """Take long enough for the next change to come meanwhile; fail at a text that says so."""
+    calls.append(number)
+    time.sleep(0.1)
+    if text == "fail":
+        raise gr.Error("failed", print_exception=False)
+
 
 _COMPARE = """() => {
   %s
@@ -59,8 +73,14 @@ def gate() -> threading.Event:
     return threading.Event()
 
 
+@pytest.fixture
+def calls() -> list[int]:
+    """The handlers of the box "watched" that were called, by number."""
+    return []
+
+
 @pytest.fixture(params=[True, False], ids=["patched", "installed"])
-def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Event) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Event, calls: list[int]) -> Iterator[Page]:
     """A small app: a column that can be hidden, a box that never is shown, and what the server reads of them."""
     with gr.Blocks() as blocks:
         with gr.Column() as column:
@@ -73,6 +93,9 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
         gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
         gr.Button("Wait").click(lambda: "over" if gate.wait(60) else "too late", None, said)
+        watched = gr.Textbox(elem_id="watched")
+        for number in range(3):
+            watched.change(partial(handle_change, calls, number), watched, None)
     routes = {"routes": gradio_patches.patched_routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
     page = chromium.new_page()
@@ -119,3 +142,19 @@ def test_seconds_are_counted_while_an_event_is_pending(page: Page, gate: threadi
     gate.set()
     expect(page.locator("#said textarea")).to_have_value("over")
     expect(seconds).to_have_count(0)
+
+
+@pytest.mark.parametrize("page", [True], ids=["patched"], indirect=True)
+@pytest.mark.parametrize("first", ["one", "fail"])
+def test_changes_that_overlap_are_handled_once_more_each(page: Page, calls: list[int], first: str) -> None:
+    """Gradio's own script repeats them endlessly, and forgets the second after an error of the first."""
+    box = page.locator("#watched textarea, #watched input")
+    box.fill(first)
+    wait_until(lambda: len(calls) == 1, 30, "the first change arrives")
+    box.fill("two")
+    seen = 0
+    while len(calls) > seen:
+        seen = len(calls)
+        assert seen < 20, "the changes are repeated endlessly"
+        time.sleep(_IDLE)
+    assert {number: calls.count(number) for number in range(3)} == dict.fromkeys(range(3), 2)
