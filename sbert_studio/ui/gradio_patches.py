@@ -76,6 +76,12 @@ PATCHES = (
         "c&&this.clear_submission(r.id,c),o.forEach(",
         f"c&&this.clear_submission(r.id,c),this.queue.delete(r.id)&&this.dispatch({_AGAIN}),o.forEach(",
     ),
+    # A choice from a list is sent twice: by the click, and as the box loses the focus by it. Send it once.
+    Patch(
+        "Index-",
+        "on_change:()=>a.dispatch(`change`),on_input:()=>a.dispatch(`input`),on_select:e=>",
+        "on_change:()=>a.dispatch(`change`),on_input:(e=>()=>{e||(e=!0,queueMicrotask(()=>{e=!1,a.dispatch(`input`)}))})(!1),on_select:e=>",
+    ),
     # While an event is pending, Gradio counts its seconds in every frame, although it shows tenths: the browser draws 60 times a second for
     # as long as a map takes, which is two thirds of the page's CPU time meanwhile.
     Patch(

@@ -18,12 +18,22 @@ from sbert_studio.ui import gradio_patches
 _IDLE = 1.0  # seconds without a call, after which a page has sent all that it will
 
 
-def handle_change(calls: list[int], number: int, text: str) -> None:
+def handle_change(calls: list[int], number: int, text: str = "") -> None:
     """Take long enough for the next change to come meanwhile; fail at a text that says so."""
     calls.append(number)
     time.sleep(0.1)
     if text == "fail":
         raise gr.Error("failed", print_exception=False)
+
+
+def wait_for_last(calls: list[int]) -> None:
+    """Wait until no further call comes."""
+    wait_until(lambda: bool(calls), 30, "a call arrives")
+    seen = 0
+    while len(calls) > seen:
+        seen = len(calls)
+        assert seen < 20, "calls are repeated endlessly"
+        time.sleep(_IDLE)
 
 
 _COMPARE = """() => {
@@ -75,7 +85,7 @@ def gate() -> threading.Event:
 
 @pytest.fixture
 def calls() -> list[int]:
-    """The handlers of the box "watched" that were called, by number."""
+    """The numbers of the handlers that were called by a choice in "color" or a change in "watched"."""
     return []
 
 
@@ -93,6 +103,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
         gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
         gr.Button("Wait").click(lambda: "over" if gate.wait(60) else "too late", None, said)
+        gr.Dropdown(["red", "green"], interactive=True, elem_id="color").input(partial(handle_change, calls, 0))
         watched = gr.Textbox(elem_id="watched")
         for number in range(3):
             watched.change(partial(handle_change, calls, number), watched, None)
@@ -152,9 +163,18 @@ def test_changes_that_overlap_are_handled_once_more_each(page: Page, calls: list
     box.fill(first)
     wait_until(lambda: len(calls) == 1, 30, "the first change arrives")
     box.fill("two")
-    seen = 0
-    while len(calls) > seen:
-        seen = len(calls)
-        assert seen < 20, "the changes are repeated endlessly"
-        time.sleep(_IDLE)
+    wait_for_last(calls)
     assert {number: calls.count(number) for number in range(3)} == dict.fromkeys(range(3), 2)
+
+
+def test_a_choice_from_a_list_is_sent_once(page: Page, calls: list[int], request: pytest.FixtureRequest) -> None:
+    page.locator("#color input").click()
+    page.get_by_role("option", name="green").click()
+    wait_for_last(calls)
+    assert len(calls) == (1 if request.node.callspec.params["page"] else 2)
+    page.locator("#color input").click()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    calls.clear()
+    wait_for_last(calls)
+    assert len(calls) == 1 and page.locator("#color input").input_value() == "red"
