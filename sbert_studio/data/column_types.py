@@ -168,7 +168,7 @@ class TypedColumn:
         distinct: number of distinct non-blank cells or, for lists, of distinct items.
         examples: the most frequent categories or items, otherwise the first distinct cells, at most five.
         is_detected: whether the type was detected rather than set by the user.
-        currencies: of a column of amounts in several currencies, which is no number: these.
+        currencies: the currencies of a column of amounts in several, which is not read as numbers; otherwise empty.
     """
 
     name: str

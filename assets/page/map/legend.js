@@ -10,7 +10,7 @@
   function legend(root, told) {
     let wanted = "", names = [], focus = null, shown = "", offered = "", broad = [], total = 1, clusters = false;
     const collapsed = new Set();  // labels of broad topics
-    const choice = el("select", { class: "sb-map-colour", "aria-label": "Colour by", on: { change: () => told.onColour(choice.value) } });
+    const choice = el("select", { class: "sb-map-colour", on: { change: () => told.onColour(choice.value) } });
     const filter = el("input", { type: "search", on: { input: () => { wanted = filter.value.trim().toLowerCase(); list(); } } });
     const items = el("ul", {});
     const scale = el("div", { class: "sb-map-scale" }), note = el("p", { class: "sb-dim sb-map-order", hidden: true });

@@ -132,6 +132,5 @@ def _is_linear(layer: Dense) -> bool:
 
 
 def _is_rescaled(encoder: SentenceEncoder) -> bool:
-    if encoder.truncate_dim:
-        return True
-    return isinstance(encoder, WordEncoder) and encoder.backbone.weights is not None and not encoder.normalizes
+    has_word_weights = isinstance(encoder, WordEncoder) and encoder.backbone.weights is not None
+    return bool(encoder.truncate_dim) or (has_word_weights and not encoder.normalizes)
