@@ -161,12 +161,16 @@ def test_evaluation_stops_at_once_and_leaves_no_scores(page: Page, tmp_path: Pat
     assert view.job and (view.job["phase"], view.job["unit"], view.job["total"]) == ("Evaluating the model", "texts", 100_000)
     assert view.scores["rows"] == [] and view.state != started.state
     polled = handlers.poll_evaluation(page, None, started.state)
-    assert polled is not None and polled.ended is UNCHANGED and polled.view.evaluations_timer == props(active=True)
+    assert polled is not None and polled.ended is UNCHANGED and polled.evaluations_timer == props(active=True)
     handlers.stop_evaluation(page, None, job.id)
     assert ended(page).status == "stopped" and page.studio.leaderboard.entries() == []
     polled = handlers.poll_evaluation(page, None, view.state)
     assert polled is not None and polled.ended == f"{job.id} stopped"
-    assert handlers.poll_evaluation(page, None, polled.view.state) is None
+    assert handlers.poll_evaluation(page, None, polled.state) is None
+    # Another response may notice the end first, and switch the timer off.
+    noticed = handlers.show_evaluation(page, None)
+    assert (noticed.ended, noticed.evaluations_timer) == (polled.ended, props(active=False))
+    assert handlers.restore_evaluation(page, None).ended is UNCHANGED
 
 
 def test_question_about_the_file_is_answered_by_a_click(page: Page, reversed_scores: Path) -> None:

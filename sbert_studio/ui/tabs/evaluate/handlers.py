@@ -34,7 +34,6 @@ from .view_model import (
     FittingModels,
     FollowedData,
     FormParts,
-    PolledEvaluation,
     RestoredEvaluation,
     SourceGroups,
     SourceView,
@@ -205,12 +204,14 @@ def show_evaluation(page: Page, owner: object) -> EvaluationView:
     return evaluation_view(page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
-def poll_evaluation(page: Page, owner: object, state: str | None) -> PolledEvaluation | None:
-    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
-    view = evaluation_view(job)
-    if view.state == state:
-        return None
-    return PolledEvaluation(view, f"{job.id} {job.status}" if job is not None and not job.active else UNCHANGED)
+def poll_evaluation(page: Page, owner: object, state: str | None) -> EvaluationView | None:
+    view = show_evaluation(page, owner)
+    return None if view.state == state else view
+
+
+def restore_evaluation(page: Page, owner: object) -> EvaluationView:
+    """Show the latest evaluation on a page that has just been loaded, and has just drawn the leaderboard."""
+    return replace(show_evaluation(page, owner), ended=UNCHANGED)
 
 
 def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:

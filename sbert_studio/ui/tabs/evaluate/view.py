@@ -172,7 +172,7 @@ def _connect_evaluation(page: Page, panel: Panel) -> None:
     panel.on(panel["stop"].click, handlers.stop_evaluation, queue=False, quiet=True)
 
     def load(loaded: gr.events.Dependency) -> None:
-        panel.on(loaded.then, handlers.show_evaluation, quiet=True)
+        panel.on(loaded.then, handlers.restore_evaluation, quiet=True)
         panel.on(loaded.then, handlers.restore_form, quiet=True)
 
     page.on_load.append(load)

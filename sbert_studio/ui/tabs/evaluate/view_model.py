@@ -84,6 +84,7 @@ class EvaluationView:
     job: Value | None
     stop: Update
     evaluations_timer: Update | Unchanged
+    ended: str | Unchanged = UNCHANGED  # changes when an evaluation has ended, whichever response says so first
     questions: Value | None = None
     conclusion: Value | None = None
     scores: Value = field(default_factory=lambda: NO_SCORES)
@@ -100,12 +101,6 @@ class FollowedData:
     search_group: Update
     missing: Value | None
     view: EvaluationView | Unchanged
-
-
-@dataclass(frozen=True)
-class PolledEvaluation:
-    view: EvaluationView
-    ended: str | Unchanged
 
 
 @dataclass(frozen=True)
@@ -178,6 +173,7 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
         job=None if is_hidden else job_view(job, "evaluation"),
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
         evaluations_timer=props(active=is_live),
+        ended=UNCHANGED if job is None or is_live else f"{job.id} {job.status}",
     )
     if job is not None and isinstance(job.result, EvaluationPanel):
         made = job.result

@@ -70,12 +70,12 @@ class GuideView:
     """The panel.
 
     Attributes:
-        made: id of the file that a job has just made, which is opened for training.
+        made: id of the file that a job has just made, or that is opened again for training, and what distinguishes this time.
     """
 
     guide: Update
     steps: Value | Unchanged | None = None
-    guide_state: Value | None = None
+    guide_state: Value | Unchanged | None = None
     documents_timer: Update | Unchanged = UNCHANGED
     pairs_file: Update | Unchanged = UNCHANGED
     negatives_file: Update | Unchanged = UNCHANGED
@@ -94,7 +94,7 @@ class ClickedGuide:
 
 def show_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
     """Show the panel if the selected data are documents."""
-    return _view(page, corpus, owner, None)
+    return _view(page, corpus, owner, None, records_state=True)
 
 
 def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
@@ -105,13 +105,14 @@ def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
 def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
     """Show the progress of a job and of the training run, and open the data that the job has made."""
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
-    job = documents.latest_job(page, visitor, selected)
-    state, shown = _state(job, documents.find_made(page, visitor, selected).run), guide_state or {}
-    if state == guide_state:
+    job, run = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected).run
+    state, shown = _state(job, run), guide_state or {}
+    if state == guide_state and _is_active(job, run):
         return None
-    result = job.result if job is not None and state["job"] != shown.get("job") else None
-    made = result.file if isinstance(result, StepResult) and result.file else UNCHANGED
-    return _view(page, corpus, owner, made=made)
+    made: str | Unchanged = UNCHANGED
+    if job is not None and isinstance(job.result, StepResult) and job.result.file and state["job"] != shown.get("job"):
+        made = f"{job.result.file} {job.id}"
+    return _view(page, corpus, owner, made=made, records_state=True)
 
 
 def click_step(
@@ -146,7 +147,8 @@ def click_step(
         return ClickedGuide(_view(page, corpus, owner, _doubtful_table(made)))
     elif action == "load":
         file = made.negatives if step == NEGATIVES else made.pairs
-        return ClickedGuide(_view(page, corpus, owner, made="" if file is None else file.id))
+        # The same file may be opened again.
+        return ClickedGuide(_view(page, corpus, owner, made="" if file is None else f"{file.id} {secrets.token_hex(4)}"))
     elif action == RESUME and made.run is not None:
         page.studio.fine_tune.resubmit(made.run.id)
         return ClickedGuide(_view(page, corpus, owner), chosen=made.run.id, runs_version=runs_version + 1)
@@ -185,8 +187,20 @@ def write_made(page: Page, step: str, corpus: str | None, owner: object) -> Path
 
 
 def _view(
-    page: Page, corpus: str | None, owner: object, inspected: Value | Unchanged | None = UNCHANGED, *, made: str | Unchanged = UNCHANGED
+    page: Page,
+    corpus: str | None,
+    owner: object,
+    inspected: Value | Unchanged | None = UNCHANGED,
+    *,
+    made: str | Unchanged = UNCHANGED,
+    records_state: bool = False,
 ) -> GuideView:
+    """Return the panel.
+
+    Args:
+        records_state: the state of the job counts as shown. Otherwise the next poll compares it with the one before: the job may have
+            ended just now, and what it has made is still to be opened.
+    """
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
     if not documents.are_documents(selected):
         return GuideView(_HIDDEN, inspected=None, documents_timer=props(active=False))
@@ -194,13 +208,17 @@ def _view(
     return GuideView(
         guide=props(visible=True),
         steps=steps_view(page, selected, found, job),
-        guide_state=_state(job, found.run),
-        documents_timer=props(active=(job is not None and job.active) or (found.run is not None and found.run.active)),
+        guide_state=_state(job, found.run) if records_state else UNCHANGED,
+        documents_timer=props(active=not records_state or _is_active(job, found.run)),
         pairs_file=props(visible=found.pairs is not None),
         negatives_file=props(visible=found.negatives is not None),
         inspected=inspected,
-        made=made if made is UNCHANGED else f"{made} {secrets.token_hex(4)}",  # the same file may be opened again
+        made=made,
     )
+
+
+def _is_active(job: JobView | None, run: Run | None) -> bool:
+    return (job is not None and job.active) or (run is not None and run.active)
 
 
 def _state(job: JobView | None, run: Run | None) -> Value:

@@ -26,7 +26,7 @@ from sbert_studio.ui.sessions import file_store
 from sbert_studio.ui.tabs.fine_tune import documents, documents_panel, handlers
 from sbert_studio.ui.tabs.fine_tune.documents import GuideSettings, WritingInputs
 from sbert_studio.ui.tabs.fine_tune.documents_panel import ClickedGuide, GuideView
-from sbert_studio.ui.views import UNCHANGED
+from sbert_studio.ui.views import UNCHANGED, props
 from sbert_studio.workspace import write_json
 
 from ... import waiting
@@ -58,7 +58,9 @@ def end_job(page: Page, corpus: str) -> tuple[JobView, GuideView]:
     """Wait for the job, and poll as the page does."""
     job = waiting.ended(lambda: page.studio.document_jobs.latest("local"))
     view = documents_panel.poll_guide(page, corpus, None, None)
-    assert view is not None and documents_panel.poll_guide(page, corpus, None, view.guide_state) is None
+    assert view is not None
+    again = documents_panel.poll_guide(page, corpus, None, view.guide_state)
+    assert again is not None and again.made is UNCHANGED and again.documents_timer == props(active=False)
     return job, view
 
 
@@ -263,7 +265,8 @@ def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus:
         assert polled.documents_timer == {"__type__": "update", "active": status == "running"}
         assert ("current" in [one["status"] for one in steps_of(polled).values()]) is (status != "running")
         state = polled.guide_state
-        assert documents_panel.poll_guide(page, corpus, None, state) is None
+        again = documents_panel.poll_guide(page, corpus, None, state)
+        assert again is None if status == "running" else again == polled, "the timer is switched off until nothing is active"
     assert steps_of(polled)["train"] | {"text": ""} == {
         "name": "train", "title": "Train", "status": "current", "text": "", "actions": [["Continue", "resume"]]
     }  # fmt: skip
@@ -303,3 +306,14 @@ def test_a_comparison_says_if_training_kept_the_base_model() -> None:
     for strength, is_same in ((1, False), (0, True)):
         made = documents.MadeData(run=run.model_copy(update={"after": {"strength": strength}}))
         assert ("kept the base model" in documents_panel._comparison_step(made)["text"]) is is_same
+
+
+def test_a_step_that_has_ended_before_its_click_is_answered_opens_what_it_made(page: Page, corpus: str) -> None:
+    before = documents_panel.show_guide(page, corpus, None)
+    click(page, corpus, "start", "pairs")
+    job = waiting.ended(lambda: page.studio.document_jobs.latest("local"))
+    clicked = click(page, corpus, "show", "pairs").view
+    assert clicked.guide_state is UNCHANGED and clicked.documents_timer == props(active=True)
+    polled = documents_panel.poll_guide(page, corpus, None, before.guide_state)  # type: ignore[arg-type]
+    assert polled is not None and str(polled.made).endswith(job.id)
+    assert documents_panel.refresh_guide(page, corpus, None).guide_state is UNCHANGED
