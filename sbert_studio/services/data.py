@@ -22,6 +22,7 @@ from ..datasets.search import FoundDataset, find_datasets
 from ..errors import StudioError
 from ..i18n import _
 from ..models.base import Encoder
+from ..models.io.digests import find_other_file
 from ..models.prompts import column_roles, describe_prompts
 from ..progress import Progress, checkpoint
 from ..workspace import existing_path
@@ -400,20 +401,20 @@ def _folder_error(path: Path) -> StudioError:
 
 
 def require_model_folder(out: Path) -> None:
-    """Check that a model can be written to ``out``: a new or empty folder, or one that contains a model.
+    """Check that a model can be written to ``out``: a new or empty folder, or one that contains only a model written before.
 
     Raises:
         StudioError: ``out`` is anything else.
     """
-    folder, hint = out.expanduser().resolve(), "specify a folder that is new, empty or contains a model"
+    folder, hint = out.expanduser().resolve(), "specify a folder that is new or empty"
     if folder.is_file():
         raise StudioError(_("{name} is a file", name=folder.name), hint)
     if Path.cwd().resolve().is_relative_to(folder) or folder.parent == folder:
         raise StudioError(
             _("the folder {out} is or contains the current folder, and would be replaced", out=out), "specify a new folder, such as model"
         )
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise StudioError(_("the folder {name} contains something that is not a model", name=folder.name), hint)
+    if folder.is_dir() and (other := find_other_file(folder)):
+        raise StudioError(_("the folder {name} contains {other}, which would be lost", name=folder.name, other=other), hint)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         Path(tempfile.mkdtemp(prefix=".part-", dir=folder.parent)).rmdir()

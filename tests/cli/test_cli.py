@@ -724,9 +724,17 @@ def test_a_folder_that_holds_something_else_is_never_written_over(cli: Any, corp
     notes.parent.mkdir()
     notes.write_text("keep me")
     for command in (["fit", corpus, "--kind", "tfidf"], ["distill", tiny_model]):
-        assert "not a model" in refused(cli(*command, "--out", notes.parent, "--json"))
+        assert "contains notes.txt" in refused(cli(*command, "--out", notes.parent, "--json"))
         assert "is a file" in refused(cli(*command, "--out", notes, "--json"))
         assert notes.read_text() == "keep me"
+    words = ["fit", corpus, "--kind", "tfidf", "--set", "dim=5", "--set", "min_count=1", "--out", tmp_path / "words", "--json"]
+    ok(cli(*words))
+    ok(cli(*words))  # only what was written before is replaced
+    (tmp_path / "words" / "thesis.txt").write_text("keep me")
+    assert "contains thesis.txt" in refused(cli(*words))
+    (notes.parent / "config.json").write_text("{}")
+    assert "contains config.json" in refused(cli("fit", corpus, "--kind", "tfidf", "--out", notes.parent, "--json"))
+    assert notes.read_text() == (tmp_path / "words" / "thesis.txt").read_text() == "keep me"
 
 
 def test_what_cannot_be_trained_leaves_no_run_behind(cli: Any, pairs: Path, corpus: Path, tmp_path: Path) -> None:

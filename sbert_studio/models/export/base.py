@@ -22,7 +22,7 @@ from ...registry import Registry
 from ...serialization import JsonResult, doc
 from ...workspace import atomic_file, atomic_folder, file_name, require_writable_file, write_json
 from ..card import render_template, short_name
-from ..io.digests import DIGESTS_FILE, recorded_files, write_digests
+from ..io.digests import find_other_file, write_digests
 from .verification import Fidelity, Floor, fitting, shipped_check, verify
 
 if TYPE_CHECKING:
@@ -171,11 +171,9 @@ def require_free(target: Path) -> None:
     if _is_zip(target):
         require_writable_file(target)
     elif target.is_dir():
-        own = {*recorded_files(target), DIGESTS_FILE, "README.md"} if (target / _CHECK).is_file() else set()
-        files = (path.relative_to(target) for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
-        if others := sorted(path.as_posix() for path in files if path.as_posix() not in own and "__pycache__" not in path.parts):
+        if other := find_other_file(target, _CHECK):
             raise StudioError(
-                _("{name} exists already, with the file {file}", name=target.name, file=others[0]),
+                _("{name} exists already, with the file {file}", name=target.name, file=other),
                 "choose a new folder, or a file that ends in .zip",
             )
     elif target.exists() or target.is_symlink():

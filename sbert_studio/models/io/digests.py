@@ -93,6 +93,17 @@ def recorded_files(folder: Path) -> frozenset[str]:
     return frozenset(_read_digests(folder) or ())
 
 
+def find_other_file(folder: Path, marker: str = DIGESTS_FILE) -> str:
+    """Return the path of a file that was not written with the model in a folder, such as the user's own; empty if there is none.
+
+    Args:
+        marker: file without which nothing in the folder counts as written with a model.
+    """
+    own = {*recorded_files(folder), DIGESTS_FILE, _CARD} if (folder / marker).is_file() else set()
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return min((path.as_posix() for path in files if path.as_posix() not in own and "__pycache__" not in path.parts), default="")
+
+
 def find_damage(folder: Path) -> str:
     """Describe the first damaged file of a model, such as ``model.safetensors is not what was written``; empty if all are intact.
 
