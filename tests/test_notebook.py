@@ -69,11 +69,46 @@ def test_rows_in_memory_are_counted_from_0_and_what_is_skipped_is_said(studio: S
     markup = studio.search(TEXTS, TEXTS[3], k=1)._repr_html_()
     assert "&lt;b&gt;money" in markup and "<b>money" not in markup
     assert studio.duplicates([*TEXTS, TEXTS[0]], threshold=1.0).to_pandas()["row"].tolist() == [0, 4]
+    for texts in (pd.Series(TEXTS), pd.Series(TEXTS).to_numpy(), [*TEXTS[:3], None]):
+        assert len(studio.load(texts)) in (2, 3)
     for nothing in ([], [1, 2], 5, {"text": TEXTS}):
         with pytest.raises(StudioError, match="no rows"):
             studio.load(nothing)  # type: ignore[arg-type]
     with pytest.raises(StudioError, match="same length"):
         studio.similarity(TEXTS, TEXTS[:2])
+    with pytest.raises(StudioError, match="only texts"):
+        studio.similarity(["cat", None], ["dog", "cow"])  # type: ignore[list-item]
+    with pytest.raises(StudioError, match="two columns"):
+        studio.load(pd.DataFrame([["a", "b"]], columns=["text", "text"]))
+
+
+def test_columns_of_a_dataframe_keep_their_types_and_never_replace_those_of_a_result(studio: Studio, tmp_path: Path) -> None:
+    texts = ["the parcel is late", "the parcel is late", None, "my card was refunded"]
+    data = pd.DataFrame({"text": texts, "score": [1.5, 2.0, None, 4.0], "row": list("abcd"), "x": [7, 8, 9, 10]}, index=[5, 6, 7, 8])
+    hits = studio.search(data, "my card was refunded", k=2).to_pandas()
+    assert hits.columns.tolist() == ["row", "score", "text", "score_", "row_", "x"]
+    assert (hits["row"][0], hits["score_"][0], hits["row_"][0], hits["x"][0]) == (3, 4.0, "d", 10) and hits["score"][0] == pytest.approx(1)
+    assert studio.search(data, "zebra", k=1, mode="lexical").to_pandas().empty
+    clean = studio.duplicates(data, threshold=1.0).clean()
+    pd.testing.assert_frame_equal(clean, data.drop(index=6))
+    mapped = studio.map(pd.concat([data] * 4)).to_pandas()
+    assert mapped.columns[:3].tolist() == ["x", "y", "found_topic"] and set(mapped["x_"]) == {7, 8, 10} and mapped["x"].max() < 7
+    data.to_csv(tmp_path / "file.csv", index=False)
+    assert studio.search(tmp_path / "file.csv", "my card", k=1).to_pandas()["score_"].tolist() == ["4.0"]
+    with pytest.raises(StudioError, match="cannot be written"):
+        studio.map(pd.concat([data] * 4)).save(tmp_path / "map.png")
+
+
+def test_columns_are_chosen_by_name(studio: Studio, tmp_path: Path) -> None:
+    data = pd.read_csv(write_pairs(tmp_path / "pairs.csv", rows=40)).rename(columns={"sentence1": "one", "sentence2": "two"})
+    data["other"] = data["two"]
+    score = next(name for name in data.columns if name not in ("one", "two", "other"))
+    chosen = {"kind": "scored_pairs", "columns": ["two", "one"], "target": score}
+    trained = studio.train(data, **chosen, epochs=1, batch_size=8)
+    assert trained.run.status == "finished"
+    assert len(studio.evaluate(data, trained, columns="two,one", target=score, as_read=True).to_pandas()) == 1
+    with pytest.raises(StudioError, match="no option 'colums'"):
+        studio.evaluate(data, colums="two,one")
 
 
 class Interrupted(Studio):
@@ -86,7 +121,9 @@ class Interrupted(Studio):
 
 def test_an_interrupted_training_is_resumed(studio: Studio, tiny_model: Path, tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
-    stopped = Interrupted(str(tiny_model)).train(write_pairs(tmp_path / "pairs.csv", rows=60), epochs=2, batch_size=8)
+    out = tmp_path / "copy"
+    stopped = Interrupted(str(tiny_model)).train(write_pairs(tmp_path / "pairs.csv", rows=60), epochs=2, batch_size=8, out=out)
     assert stopped.run.status == "stopped" and signal.getsignal(signal.SIGINT) is before
     done = studio.resume(stopped)
     assert done.run.status == "finished" and done.model == stopped.model and done.run.step > stopped.run.step >= 2
+    assert (out / "modules.json").is_file()

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..errors import StudioError
+from ..services.results.similarity import unique_name
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -58,13 +61,19 @@ class Hits(NotebookResult):
     """Texts that were found, best first."""
 
     found: SearchResult
+    rows: pd.DataFrame | None = None
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the columns ``row``, ``score``, ``text``, and the other columns of the data.
+        """Return the columns ``row``, ``score``, ``text``, and the other columns of the data; one of the same name gets an underscore.
 
         Rows of a file are numbered as in a spreadsheet, rows in memory from 0.
         """
-        return _frame([{"row": hit.line, "score": hit.score, "text": hit.text, **hit.fields} for hit in self.found.hits])
+        hits = self.found.hits
+        own = _frame([{"row": hit.line, "score": hit.score, "text": hit.text} for hit in hits], ("row", "score", "text"))
+        if self.rows is None:
+            return _beside(own, _frame([hit.fields for hit in hits]))
+        others = [name for name in self.rows.columns if not hits or str(name) in hits[0].fields]
+        return _beside(own, self.rows[others].iloc[[hit.line for hit in hits]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,17 +99,25 @@ class NotebookMap(NotebookResult):
 
     found: MapView
     corpus: Corpus
+    rows: pd.DataFrame | None = None
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the columns of the data with ``x``, ``y`` and ``found_topic`` in front."""
+        """Return the columns of the data with ``x``, ``y`` and ``found_topic`` in front; one of the same name gets an underscore."""
         axes = dict(zip("xy", self.found.points.T.tolist(), strict=True))
-        topics = [self.found.names[one] for one in self.found.ids.tolist()]
-        return _frame(axes | {"found_topic": topics} | self.corpus.columns())
+        own = _frame(axes | {"found_topic": [self.found.names[one] for one in self.found.ids.tolist()]})
+        rows = _frame(self.corpus.columns()) if self.rows is None else self.rows.iloc[list(self.corpus.lines)]
+        return _beside(own, rows)
 
     def save(self, path: str | Path) -> Path:
-        """Write the map as one HTML page that needs no network."""
+        """Write the map as one HTML page that needs no network.
+
+        Raises:
+            StudioError: the path ends in something else.
+        """
         from ..ui.map_value import write_map
 
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise StudioError(f"a map cannot be written as {Path(path).name}", "use a name that ends in .html")
         return write_map(self.found, self.corpus.texts, self.corpus.fields, Path(path), lines=self.corpus.lines)
 
     def _repr_html_(self) -> str:
@@ -141,6 +158,7 @@ class NearDuplicates(NotebookResult):
     found: Duplicates
     threshold: float
     keep: Literal["first", "longest"]
+    rows: pd.DataFrame | None = None
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each text of a group: ``group``, ``row``, ``kept``, ``score`` (cosine with the text that is kept), ``text``."""
@@ -152,8 +170,15 @@ class NearDuplicates(NotebookResult):
         return _frame(rows, ("group", "row", "kept", "score", "text"))
 
     def clean(self) -> pd.DataFrame:
-        """Return the data without the texts that near-duplicates of them replace."""
-        return _frame(self.found.clean(self.found.groups(self.threshold, self.keep)).columns())
+        """Return the data without the texts that near-duplicates of them replace.
+
+        A DataFrame keeps its types, its index and its rows without a text.
+        """
+        groups = self.found.groups(self.threshold, self.keep)
+        if self.rows is None:
+            return _frame(self.found.clean(groups).columns())
+        removed = {self.found.corpus.lines[row] for group in groups for row in group.removed}
+        return self.rows.iloc[[row for row in range(len(self.rows)) if row not in removed]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +187,7 @@ class Training(NotebookResult):
 
     run: Run
     losses: Sequence[tuple[int, float]] = field(default=())
+    out: str | Path | None = None
 
     @property
     def model(self) -> str:
@@ -208,6 +234,14 @@ class NotebookExport(NotebookResult):
         verified = self.found.verified
         size = {"format": self.found.format, "path": str(self.found.path), "bytes": self.found.bytes}
         return _frame([{**size, "minimum cosine": verified.cosine, "equal top-10 hits": verified.top10}])
+
+
+def _beside(own: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of a result followed by those of the data."""
+    import pandas as pd
+
+    data = data.reset_index(drop=True).rename(columns=lambda name: unique_name(name, own.columns))
+    return pd.concat([own, data], axis=1)
 
 
 def _frame(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:

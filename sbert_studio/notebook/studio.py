@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..data.corpus import Corpus, group_passages
 from ..data.language import count_languages
 from ..data.loading.table import Table, table_from_columns
+from ..data.schema.roles import SchemaOverrides, parse_overrides
 from ..errors import StudioError
 from ..evaluation.changes import format_score
 from ..explore import DEFAULT_RESULTS, DEFAULT_SEED
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
     Data: TypeAlias = str | Path | Sequence[str] | Sequence[Mapping[str, object]] | pd.DataFrame | Table
     """A file, a folder or zip of documents, a list of texts, a list of rows, or a DataFrame."""
+
+
+_COLUMN_CHOICES = frozenset(field.name for field in fields(SchemaOverrides))
 
 
 class Studio:
@@ -91,11 +96,14 @@ class Studio:
         with self._progress("encoding") as progress:
             model = self._model(corpus)
             found = self.services.search.search(corpus, query, k, mode, model=model, progress=progress, options=SearchOptions(rerank))
-        return Hits(f"{len(found.hits)} of {len(corpus):,} texts · {model}", _notes(found.account, "searched", found.notes), found)
+        title = f"{len(found.hits)} of {len(corpus):,} texts · {model}"
+        return Hits(title, _notes(found.account, "searched", found.notes), found, _rows(data))
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str]) -> Similarities:
         """Compare two texts, or two lists of texts of equal length pair by pair."""
         one, other = ([texts] if isinstance(texts, str) else list(texts) for texts in (a, b))
+        if not all(isinstance(text, str) for text in (*one, *other)):
+            raise StudioError("only texts can be compared", "remove missing values first, such as None and NaN")
         if len(one) != len(other) or not one:
             raise StudioError(f"{len(one)} texts cannot be compared with {len(other)}", "pass two lists of the same length")
         model = self.model or self.services.languages.default_model(count_languages([*one, *other]))
@@ -122,7 +130,11 @@ class Studio:
             model = self._model(corpus)
             found = self.services.map.draw(corpus, ProjectionParams(seed=seed), params, model, progress)
         return NotebookMap(
-            f"{len(corpus):,} texts in {len(found.names):,} topics · {model}", _notes(found.account, "drawn", found.notes), found, corpus
+            f"{len(corpus):,} texts in {len(found.names):,} topics · {model}",
+            _notes(found.account, "drawn", found.notes),
+            found,
+            corpus,
+            _rows(data),
         )
 
     def topics(self, data: Data | Corpus, *, topics: int | None = None, seed: int = DEFAULT_SEED) -> Topics:
@@ -150,7 +162,7 @@ class Studio:
         groups = found.groups(threshold, keep)
         removed = sum(len(group.removed) for group in groups)
         title = f"{removed:,} of {len(corpus):,} texts are near-duplicates of others, in {len(groups):,} groups · {model}"
-        return NearDuplicates(title, _notes(corpus.account, "compared", found.notes), found, threshold, keep)
+        return NearDuplicates(title, _notes(corpus.account, "compared", found.notes), found, threshold, keep, _rows(data))
 
     def train(
         self, data: Data, *, model: str | None = None, dev: Data | None = None, out: str | Path | None = None, **settings: object
@@ -161,23 +173,40 @@ class Studio:
             model: base model.
             dev: validation data with the same columns; by default, rows of ``data`` are held out.
             out: folder for a copy of the model.
-            settings: any setting of a training or its loss, such as ``epochs=1`` or ``loss="cosent"``; others are chosen automatically.
+            settings: how the columns are read, such as ``kind``, ``columns``, ``target`` or ``as_read`` (as in :meth:`evaluate`), and any
+                setting of a training or its loss, such as ``epochs=1`` or ``loss="cosent"``; others are chosen automatically.
 
         Raises:
             OpenQuestionsError: the columns are ambiguous; the hint says which setting answers the question.
             StudioError: the data cannot be trained on.
         """
         given = [None if one is None else one if isinstance(one, str | Path) else _table(one) for one in (data, dev)]
-        request = TrainRequest(given[0], given[1], overrides=settings, model=model or self.model)
-        return self._train(lambda **told: self.services.fine_tune.train(request, out=out, **told))
+        names = {name for name in settings if name in _COLUMN_CHOICES and not (name == "scale" and isinstance(settings[name], int | float))}
+        choices = parse_overrides(**{name: settings.pop(name) for name in names})
+        request = TrainRequest(given[0], given[1], choices=choices or None, overrides=settings, model=model or self.model)
+        return self._train(lambda **told: self.services.fine_tune.train(request, out=out, **told), out)
 
-    def resume(self, training: Training | str) -> Training:
-        """Continue a training that was interrupted, by its result or the id of its run."""
+    def resume(self, training: Training | str, *, out: str | Path | None = None) -> Training:
+        """Continue a training that was interrupted, by its result or the id of its run.
+
+        Args:
+            out: folder for a copy of the model; by default that of the interrupted call.
+        """
         run = training if isinstance(training, str) else training.run.id
-        return self._train(lambda **told: self.services.fine_tune.resume(run, **told))
+        out = out or (None if isinstance(training, str) else training.out)
+        return self._train(lambda **told: self.services.fine_tune.resume(run, out=out, **told), out)
 
-    def evaluate(self, data: Data, models: str | Training | Sequence[str | Training] | None = None, *, task: str = "auto") -> Evaluation:
-        """Evaluate one or several models on scored or labelled pairs, triplets, or texts with a category, and compare them."""
+    def evaluate(
+        self, data: Data, models: str | Training | Sequence[str | Training] | None = None, *, task: str = "auto", **columns: object
+    ) -> Evaluation:
+        """Evaluate one or several models on scored or labelled pairs, triplets, or texts with a category, and compare them.
+
+        Args:
+            columns: how the columns are read, where this is not evident: ``kind``, ``columns``, ``target``, ``group``, ``scale``, ``order``
+                or ``as_read=True``, as on the command line.
+        """
+        if unknown := sorted(set(columns) - _COLUMN_CHOICES):
+            raise StudioError(f"there is no option {unknown[0]!r}", f"use {', '.join(sorted(_COLUMN_CHOICES))}")
         several = [models] if isinstance(models, str | Training) else list(models or [self.model or ""])
         names = [one.model if isinstance(one, Training) else one for one in several]
         with ExitStack() as stack:
@@ -186,7 +215,8 @@ class Studio:
             else:
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data.parquet"
                 _table(data).to_parquet(path)
-            found = self.services.evaluation.evaluate_models(names, [path], task, begin_phase=self._phases(stack))
+            overrides = parse_overrides(**columns)
+            found = self.services.evaluation.evaluate_models(names, [path], task, overrides=overrides, begin_phase=self._phases(stack))
         file = found.files[0]
         notes = (*file.notes, *found.notes, *(note for model in found.models for note in model.notes[0]))
         return Evaluation(f"{len(file.rows.examples):,} rows · {', '.join(found.model_names)}", tuple(dict.fromkeys(notes)), found)
@@ -218,7 +248,7 @@ class Studio:
     def _model(self, corpus: Corpus) -> str:
         return self.model or self.services.languages.default_model(corpus.languages)
 
-    def _train(self, work: Callable[..., Run]) -> Training:
+    def _train(self, work: Callable[..., Run], out: str | Path | None) -> Training:
         losses: list[tuple[int, float]] = []
         with self._progress("training", "steps") as progress, _interruptible() as should_stop:
 
@@ -232,7 +262,7 @@ class Studio:
 
             run = work(on_event=listen, should_stop=should_stop)
         self.services.fine_tune.require_no_alarm(run.id)
-        return Training(*self._describe(run), run, losses)
+        return Training(*self._describe(run), run, losses, out)
 
     def _describe(self, run: Run) -> tuple[str, tuple[str, ...]]:
         from ..evaluation.report import describe_metric, describe_run
@@ -275,6 +305,15 @@ def _notes(account: RowReport, verb: str, notes: Sequence[str]) -> tuple[str, ..
     return (account.describe(verb), *notes) if account.reasons else tuple(notes)
 
 
+def _is_missing(text: object) -> bool:
+    return text is None or (isinstance(text, float) and math.isnan(text))
+
+
+def _rows(data: object) -> pd.DataFrame | None:
+    """Return a DataFrame that was passed; ``None`` for other data."""
+    return data if hasattr(data, "iloc") and hasattr(data, "columns") else None  # type: ignore[return-value]
+
+
 def _documents(corpus: Corpus) -> Corpus:
     return group_passages(corpus) if corpus.places else corpus
 
@@ -283,15 +322,19 @@ def _table(data: object) -> Table:
     """Return rows in memory as a table; they are counted from 0, as pandas and Python do."""
     if isinstance(data, Table):
         return data
+    if hasattr(data, "tolist") and not hasattr(data, "columns"):  # a Series or an array
+        data = data.tolist()
     columns = getattr(data, "columns", None)
     cells: dict[str, Sequence[Any]] = {}
     if columns is not None and hasattr(data, "itertuples"):  # a DataFrame, without importing pandas
         frame: Any = data
+        if twice := [name for name in columns if list(columns).count(name) > 1]:
+            raise StudioError(f"two columns are called {twice[0]!r}", "rename one of them")
         cells = {str(name): frame[name].tolist() for name in columns}
     elif isinstance(data, Sequence) and all(isinstance(row, Mapping) for row in data):
         cells = {name: [row.get(name) for row in data] for name in dict.fromkeys(name for row in data for name in row)}
-    elif isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(text, str) for text in data):
-        cells = {"text": data}
+    elif isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(text, str) or _is_missing(text) for text in data):
+        cells = {"text": data}  # missing texts, None or NaN, are skipped and counted
     if rows := len(next(iter(cells.values()), ())):
         return table_from_columns("data", cells, lines=range(rows))
     raise StudioError("the data has no rows", "pass a file, a list of texts, a list of rows as dictionaries, or a DataFrame")
