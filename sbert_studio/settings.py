@@ -207,10 +207,11 @@ class Settings:
         space = bool(env.get("SPACE_ID")) or env.get("SYSTEM") == "spaces"
         own_hosts = (env["SPACE_HOST"],) if space and env.get("SPACE_HOST") else ()
         values = _read_variables(cls, _PREFIX, env)
-        has_storage = space and "home" not in values and os.access(_SPACE_STORAGE, os.W_OK)
+        home = Path(values.get("home") or _default_home(env))
+        has_storage = space and not home.is_relative_to(_SPACE_STORAGE) and os.access(_SPACE_STORAGE, os.W_OK)
         found = cls(
             **{
-                "home": _default_home(env),
+                "home": home,
                 "mirror": str(_SPACE_STORAGE / "sbert-studio-mirror") if has_storage else "",
                 "host": "0.0.0.0" if space else cls.host,
                 "trusted_proxies": _PRIVATE_NETWORKS if space else (),

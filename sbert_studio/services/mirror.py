@@ -34,7 +34,8 @@ from .resources import Resources
 log = logging.getLogger(__name__)
 # Folders and files of a home folder that are units. Everything else is a cache.
 _FOLDERS = {"runs/run-*": RUN_FILE, "fitted/words-*": "fitted.json", "uploads/*/*": "about.json"}
-_FILES = ("baskets/*.json", "leaderboard.jsonl", "secret")
+_SECRET = "secret"
+_FILES = ("baskets/*.json", "leaderboard.jsonl", _SECRET)
 _UNIT = re.compile(
     r"runs/run-[0-9a-f]{10}|fitted/words-[0-9a-f]{10}|uploads/[\w-]{1,128}/[0-9a-f]{12}|baskets/[\w-]{1,128}\.json|leaderboard\.jsonl|secret",
     re.ASCII,
@@ -276,6 +277,8 @@ class Mirror:
         except (OSError, ValueError, ChangedError) as error:
             log.warning("a version of %s is not complete in the mirror, and is not restored: %s", unit, str(error) or "a checksum differs")
             return False
+        if unit == _SECRET:
+            target.chmod(0o600)
         self._known |= {file.sha256: file for file in manifest.files}
         self._states[unit] = _state(target)
         return True

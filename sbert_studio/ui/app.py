@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import threading
 from collections.abc import Callable
@@ -130,6 +131,8 @@ def launch(
     blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL
+    # Two threads that import it for the first time at once, such as a resumed training and a visitor's request, would fail.
+    importlib.import_module("transformers")
     streams, ledger, max_file = install_streams(blocks), _ledger(studio), studio.settings.max_upload_mb << 20
     _, url, _ = blocks.launch(
         server_name=host,

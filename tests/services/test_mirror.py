@@ -289,6 +289,7 @@ def test_the_home_of_an_earlier_version_moves_once(mirror_of: Callable[..., Mirr
     write_upload(old)  # as if it could not be deleted
     again = mirror_of(tmp_path / "again")
     assert again.restore(old) == 1, "a deleted upload does not come back"
+    assert (tmp_path / "again" / "secret").stat().st_mode & 0o077 == 0, "others cannot read the secret"
 
 
 def test_a_space_has_its_home_on_the_local_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
@@ -300,6 +301,7 @@ def test_a_space_has_its_home_on_the_local_disk(tmp_path: Path, monkeypatch: pyt
     assert (found.home, found.ephemeral) == (tmp_path / "local/sbert-studio", False)
     assert (found.mirror, found.old_home) == (str(tmp_path / "data/sbert-studio-mirror"), tmp_path / "data/sbert-studio")
     assert not Settings.from_env({**space, "SBERT_STUDIO_HOME": str(tmp_path / "data/own")}).mirror
+    assert Settings.from_env({**space, "SBERT_STUDIO_HOME": str(tmp_path / "elsewhere")}).mirror == found.mirror
     with studio_at(tmp_path / "home", tiny_model, mirror=str(tmp_path / "a file")) as studio:
         (tmp_path / "a file").write_text("")
         mirror, said = open_mirror(studio, lambda text: None), list[str]()
