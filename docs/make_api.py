@@ -26,7 +26,7 @@ validates every response against the fields listed here.
 
 The page serves eleven verbs under the names below, to [gradio_client](https://www.gradio.app/docs/python-client), to anything that speaks
 HTTP, and with `sbert-studio app --mcp` (or `SBERT_STUDIO_MCP=1`) to MCP clients, at `http://127.0.0.1:7860/gradio_api/mcp/`. There the
-answers are JSON as well, and a file is given as its text, as a `data:` URL in base64, as a web address, or, on a machine of your own, as a
+answers are JSON as well, and a file is given as its text, as a `data:` URL in base64, or, on a machine of your own, as a web address or a
 path. An argument that is left out has the default of its table. Elsewhere files are sent (`handle_file`), and not named by a path of the
 server.
 

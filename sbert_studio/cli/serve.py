@@ -103,7 +103,8 @@ def _read_keys(file: Path | None) -> tuple[str, ...]:
     if file is None:
         return ()
     try:
-        keys = tuple(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
+        lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+        keys = tuple(line for line in lines if line and not line.startswith("#"))  # a comment is easily guessed
     except (OSError, UnicodeDecodeError) as error:
         raise StudioError(f"the API keys in {file} cannot be read: {error}", "pass a text file with one key per line") from None
     if not keys:

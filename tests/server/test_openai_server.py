@@ -443,7 +443,7 @@ def test_a_server_that_stops_finishes_what_it_accepted(models: dict[str, str], t
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_the_command_serves_until_it_is_told_to_stop(models: dict[str, str], tmp_path: Path) -> None:
     keys = tmp_path / "keys.txt"
-    keys.write_text("sk-file\n\n")
+    keys.write_text("# sk-comment\nsk-file\n\n")
     options = ("--port", 0, "--api-key-file", keys, "--reranker", models["cross"], "--max-inputs", 3)
     with command_line(
         tmp_path, "serve", models["prompted"], *options, SBERT_STUDIO_API_KEYS="sk-a, sk-b", SBERT_STUDIO_DEVICE="cpu"
@@ -458,7 +458,8 @@ def test_the_command_serves_until_it_is_told_to_stop(models: dict[str, str], tmp
                 f"{url[1]}/embeddings", json={"model": "prompted:query", "input": "cat"}, headers={"Authorization": f"Bearer {key}"}
             )
             assert answer.status_code == 200
-        assert httpx.get(f"{url[1]}/models", headers={"Authorization": "Bearer sk-c"}).status_code == 401
+        for other in ("sk-c", "# sk-comment"):
+            assert httpx.get(f"{url[1]}/models", headers={"Authorization": f"Bearer {other}"}).status_code == 401
         child.send(signal.SIGTERM)
         assert child.wait(30) == 0
         assert "Traceback" not in child.err.read_text()
