@@ -234,12 +234,18 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, title
     document_texts, query_texts = _texts_by_id(documents, title), _texts_by_id(queries)
     columns = _judgment_columns(judged)
     rows = zip(*(judged.column(name) for name in columns), judged.lines.tolist(), strict=True)
-    judgments, unknown = [], 0
+    judgments, unknown, example = [], 0, ""
     for query, document, grade, line in rows:
         if query in query_texts and document in document_texts:
             judgments.append((query, document, _parse_grade(grade, judged.name, line)))
         else:
             unknown += 1
+            example = example or f"{query!r} → {document!r}"
+    if unknown and not judgments:
+        raise StudioError(
+            _("no judgment in {name} names a query and a document of the folder, for example {example}", name=judged.name, example=example),
+            "use the ids of the column _id in queries and corpus",
+        )
     notes = [note.describe() for table in (documents, queries, judged) for note in table.notes if note.severity != "info"]
     if unknown:
         notes.append(

@@ -246,6 +246,8 @@ class EvaluationService(Service):
         if by_split and inputs.known is None and inputs.roles is None and (split := _find_split(table, roles, overrides)):
             table, split_note = _test_part(split)
             notes = [*notes, *split_note]
+        if roles is not None and roles.low is not None and roles.high is not None and roles.low > roles.high:
+            notes = [*notes, roles.note]
         chosen, columns = choose_task(table, task, roles)
         rows = chosen.read(table, columns)
         if inputs.known is not None:

@@ -67,7 +67,13 @@ _DECLINED = re.compile(
 
 
 class ModelError(Exception):
-    """A prompt without a usable answer; the message is the reason."""
+    """A prompt without a usable answer; the message is the reason.
+
+    Attributes:
+        is_outage: whether the endpoint did not answer, so that asking again later may help.
+    """
+
+    is_outage = False
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -77,9 +83,13 @@ class ModelError(Exception):
 class _Unavailable(ModelError):
     """A reason for which no other prompt can be answered either."""
 
+    is_outage = True
+
 
 class _Temporary(ModelError):
     """A failure that may not happen again, after ``pause`` seconds if the endpoint named a time."""
+
+    is_outage = True
 
     def __init__(self, reason: str, pause: float = 0.0) -> None:
         super().__init__(reason)

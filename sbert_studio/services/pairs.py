@@ -117,10 +117,12 @@ class PairService(Service):
         origins = parse_sources(sources)
         texts = passages_for_pairs(source.documents.documents, source.passages)
         dropped: dict[str, dict[str, int]] = {}
+        notes = list(source.documents.notes())
         if "written" in origins:
             if language_model is None:
                 raise StudioError("the source llm needs a language model", "specify the address and the name of one")
-            queries, failures = self._write(source, language_model, writing or WritingOptions(), held_out, begin_phase)
+            queries, failures, outages = self._write(source, language_model, writing or WritingOptions(), held_out, begin_phase)
+            notes += outages
             texts = [replace(text, written=(queries[place],) if place in queries else ()) for place, text in enumerate(texts)]
             dropped["written"] = dict(failures)
         found = make_document_pairs(texts, origins, options, begin_phase("making pairs", "passages"))
@@ -136,7 +138,6 @@ class PairService(Service):
             )
         for origin, reasons in found.dropped.items():
             dropped[origin] = {**dropped.get(origin, {}), **reasons}
-        notes = list(source.documents.notes())
         if missing := [origin for origin in origins if not found.kept[origin]]:
             notes.append(_("No pairs were made from: {origins}.", origins=", ".join(missing)))
         unused = {reason: count for reason, count in unused.items() if count}
@@ -149,11 +150,11 @@ class PairService(Service):
         options: WritingOptions,
         held_out: Collection[str],
         begin_phase: BeginPhase,
-    ) -> tuple[dict[int, str], Counter[str]]:
-        """Return the written queries that find their document, by passage, and the number of others by reason."""
+    ) -> tuple[dict[int, str], Counter[str], list[str]]:
+        """Return the written queries that find their document, by passage, the number of others by reason, and notes."""
         candidates = source.places(held_out)
         texts = [source.texts[place] for place in candidates]
-        written, failures = write_queries(texts, language_model, options, begin_phase("writing queries", "passages"))
+        written, failures, notes = write_queries(texts, language_model, options, begin_phase("writing queries", "passages"))
         queries = {candidates[number]: query for number, query in written.items()}
         if queries and options.depth:
             encoder = self._languages.load(source.model, "document")
@@ -166,7 +167,7 @@ class PairService(Service):
             found = finds_document(query_vectors, vectors, places, owners, options.depth, encoder.similarity_name)
             failures[NOT_FOUND] += found.count(False)
             queries = {place: queries[place] for place, is_found in zip(places, found, strict=True) if is_found}
-        return queries, +failures
+        return queries, +failures, notes
 
     def mine_negatives(
         self,

@@ -122,15 +122,29 @@ def estimate_writing(
 
 def write_queries(
     passages: Sequence[str], model: LanguageModel, options: WritingOptions, progress: Progress | None = None
-) -> tuple[dict[int, str], Counter[str]]:
-    """Return queries by index of their passage, and the number of failures by reason.
+) -> tuple[dict[int, str], Counter[str], list[str]]:
+    """Return queries by index of their passage, the number of failures by reason, and a note if the endpoint failed.
 
     Answers are cached, so that a repeated call continues where an earlier one stopped.
     """
     chosen = options.draw(len(passages))
     answers = model.ask_all([options.prompt(passages[place]) for place in chosen], clean_query, progress)
     queries = {place: answer for place, answer in zip(chosen, answers, strict=True) if not isinstance(answer, ModelError)}
-    return queries, Counter(answer.reason for answer in answers if isinstance(answer, ModelError))
+    errors = [answer for answer in answers if isinstance(answer, ModelError)]
+    outages = [error.reason for error in errors if error.is_outage]
+    notes = (
+        [
+            _(
+                "{n} of {passages} passages got no query, because the language model failed ({reason}). Repeat this to ask for these only.",
+                n=f"{len(outages):,}",
+                passages=f"{len(chosen):,}",
+                reason=outages[0],
+            )
+        ]
+        if outages
+        else []
+    )
+    return queries, Counter(error.reason for error in errors), notes
 
 
 def clean_query(answer: str) -> str:

@@ -222,3 +222,8 @@ def test_sections_can_also_be_asked_for_by_their_first_sentence_and_documents_wi
         asked = [next(iter(own)) for own in known.sample(50, 100).grades]
         assert {known.sample(50, 100).owners[row] for row in asked} <= held_out, "and each has the document that it is from"
     assert not hold_out_documents(documents(*rows[:99]))
+
+
+def test_judgments_of_ids_that_the_folder_lacks_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StudioError, match=r"no judgment in .* names a query and a document of the folder, for example 'q9' → 'd0'"):
+        read_beir(write_beir(tmp_path / "set", [("q9", "d0", 1), ("q0", "d99", 1)]))

@@ -14,6 +14,7 @@ from tiny_studio import studio_at, write_doubtful, write_pairs
 
 from sbert_studio.cli.evaluation_tables import short_names
 from sbert_studio.cli.main import run
+from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.services import Studio
 from sbert_studio.services.questions import OpenQuestionsError
@@ -212,3 +213,11 @@ def test_strangers_are_not_told_where_files_lie(tmp_path: Path, models: tuple[st
             with pytest.raises(StudioError) as caught:
                 shared.evaluation.evaluate_models((), data, suite="STS12")
             assert str(tmp_path) not in str(caught.value) and caught.value.hint
+
+
+def test_scores_that_are_read_as_distances_are_reported(studio: Studio, models: tuple[str, str], tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "pairs.csv")
+    low, high = (
+        studio.evaluation.evaluate_models([models[0]], [path], overrides=SchemaOverrides(scale=scale)) for scale in ((0, 5), (5, 0))
+    )
+    assert any("reversed" in note for note in high.files[0].notes) and not any("reversed" in note for note in low.files[0].notes)

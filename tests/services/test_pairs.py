@@ -100,6 +100,7 @@ def test_a_written_query_is_kept_if_it_finds_its_document(studio: Studio, docume
     assert dropped.pop(NOT_FOUND) == 1 and dropped.pop("the model declined") == 2 and len(dropped) == 4
     assert found.kept["written"] + sum(found.dropped["written"].values()) == 12
     assert NOT_FOUND not in everything.dropped["written"]
+    assert any("of 12 passages got no query" in note and "Repeat this" in note for note in found.notes)
     prompt = server.asked[0]["messages"]
     assert prompt[0]["content"].startswith(INSTRUCTION) and "Query: where is my card" in prompt[1]["content"]
     assert "Passage:\nBread is food.\nQuery: what is bread" in prompt[1]["content"]
