@@ -71,9 +71,9 @@ class Hits(NotebookResult):
         hits = self.found.hits
         own = _frame([{"row": hit.line, "score": hit.score, "text": hit.text} for hit in hits], ("row", "score", "text"))
         if self.rows is None:
-            return _beside(own, _frame([hit.fields for hit in hits]))
+            return _join_columns(own, _frame([hit.fields for hit in hits]))
         others = [name for name in self.rows.columns if not hits or str(name) in hits[0].fields]
-        return _beside(own, self.rows[others].iloc[[hit.line for hit in hits]])
+        return _join_columns(own, self.rows[others].iloc[[hit.line for hit in hits]])
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +106,7 @@ class NotebookMap(NotebookResult):
         axes = dict(zip("xy", self.found.points.T.tolist(), strict=True))
         own = _frame(axes | {"found_topic": [self.found.names[one] for one in self.found.ids.tolist()]})
         rows = _frame(self.corpus.columns()) if self.rows is None else self.rows.iloc[list(self.corpus.lines)]
-        return _beside(own, rows)
+        return _join_columns(own, rows)
 
     def save(self, path: str | Path) -> Path:
         """Write the map as one HTML page that needs no network.
@@ -236,7 +236,7 @@ class NotebookExport(NotebookResult):
         return _frame([{**size, "minimum cosine": verified.cosine, "equal top-10 hits": verified.top10}])
 
 
-def _beside(own: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+def _join_columns(own: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of a result followed by those of the data."""
     import pandas as pd
 
