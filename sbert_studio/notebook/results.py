@@ -70,9 +70,9 @@ class Hits(NotebookResult):
         """
         hits = self.found.hits
         own = _frame([{"row": hit.line, "score": hit.score, "text": hit.text} for hit in hits], ("row", "score", "text"))
-        if self.rows is None:
+        if self.rows is None or not hits:
             return _join_columns(own, _frame([hit.fields for hit in hits]))
-        others = [name for name in self.rows.columns if not hits or str(name) in hits[0].fields]
+        others = [name for name in self.rows.columns if str(name) in hits[0].fields]
         return _join_columns(own, self.rows[others].iloc[[hit.line for hit in hits]])
 
 
@@ -237,11 +237,13 @@ class NotebookExport(NotebookResult):
 
 
 def _join_columns(own: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of a result followed by those of the data."""
+    """Return the columns of a result followed by those of the data, each with a name of its own."""
     import pandas as pd
 
-    data = data.reset_index(drop=True).rename(columns=lambda name: unique_name(name, own.columns))
-    return pd.concat([own, data], axis=1)
+    names = list(own.columns)
+    for name in data.columns:
+        names.append(unique_name(name, names))
+    return pd.concat([own, data.reset_index(drop=True)], axis=1).set_axis(names, axis=1)
 
 
 def _frame(rows: Any, columns: Sequence[str] | None = None) -> pd.DataFrame:

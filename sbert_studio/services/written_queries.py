@@ -132,18 +132,15 @@ def write_queries(
     queries = {place: answer for place, answer in zip(chosen, answers, strict=True) if not isinstance(answer, ModelError)}
     errors = [answer for answer in answers if isinstance(answer, ModelError)]
     outages = [error.reason for error in errors if error.is_outage]
-    notes = (
-        [
-            _(
-                "{n} of {passages} passages got no query, because the language model failed ({reason}). Repeat this to ask for these only.",
-                n=f"{len(outages):,}",
-                passages=f"{len(chosen):,}",
-                reason=outages[0],
-            )
-        ]
-        if outages
-        else []
-    )
+    notes = list[str]()
+    if outages:
+        counts = {"n": f"{len(outages):,}", "passages": f"{len(chosen):,}"}
+        note = _(
+            "{n} of {passages} passages got no query, because the language model failed ({reason}). Repeat this to ask for these only.",
+            **counts,
+            reason=outages[0],
+        )
+        notes.append(note)
     return queries, Counter(error.reason for error in errors), notes
 
 
