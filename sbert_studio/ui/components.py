@@ -59,6 +59,15 @@ def first_sight(result: str, by: str = "data") -> gr.HTML:
     return view("sight", {"result": result, "by": by})
 
 
+def shown_state(elem_id: str) -> gr.JSON:
+    """Draw an invisible part for the state that a timer's handler compares with the present one.
+
+    The page holds it, together with what is drawn. A ``gr.State``, which the server holds, also changes by an answer that reaches the page
+    too late, or never.
+    """
+    return gr.JSON(None, visible="hidden", elem_id=elem_id)
+
+
 def caption(text: str) -> None:
     gr.HTML(f'<span class="sb-label">{text}</span>', padding=False)
 

@@ -76,6 +76,16 @@ PATCHES = (
         "c&&this.clear_submission(r.id,c),o.forEach(",
         f"c&&this.clear_submission(r.id,c),this.queue.delete(r.id)&&this.dispatch({_AGAIN}),o.forEach(",
     ),
+    # An event counts as pending only once the values of its inputs have been gathered and it has been sent. A second click before that, or
+    # a second tick of a timer while the browser is busy, is then sent as well, and the answers may arrive in the other order. Check again
+    # before it is sent.
+    Patch(
+        "Blocks-",
+        "let t=await r.run(this.client,n,e.event_data,l);if(t.type!==`submit`)",
+        "this.starting??=new Set;let u=Ze(r.trigger_modes,this.submissions.has(r.id)||this.starting.has(r.id)),t;if(u!==`run`){"
+        "u===`defer`&&this.queue.add(r.id),i.forEach(e=>e());continue}this.starting.add(r.id);"
+        "try{t=await r.run(this.client,n,e.event_data,l)}finally{this.starting.delete(r.id)}if(t.type!==`submit`)",
+    ),
     # A choice from a list is sent twice: by the click, and as the box loses the focus by it. Send it once.
     Patch(
         "Index-",

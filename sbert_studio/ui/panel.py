@@ -248,7 +248,7 @@ class _Binding:
 
 
 # Components whose value is not the program's text: labels are translated, values are passed back to handlers.
-_STATES = (gr.State, gr.BrowserState)
+_STATES = (gr.State, gr.BrowserState, gr.JSON)
 _CHOOSERS = (gr.Dropdown, gr.Radio, gr.CheckboxGroup)
 
 

@@ -138,6 +138,14 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
     raise StudioError("this task is no longer running", "open its tab to see the result")
 
 
+def job_state(job: JobView | None) -> Value | None:
+    """Return what changes whenever the view of a job must be drawn again."""
+    if job is None:
+        return None
+    seconds = round(job.seconds) if job.active else 0
+    return {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")} | {"seconds": seconds}
+
+
 def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:
     """Return the value of a ``job`` view; ``None`` without a job. ``what``: accessible name of the progress bar."""
     if job is None:

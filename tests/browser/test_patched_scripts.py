@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
 
 import gradio as gr
@@ -15,25 +15,40 @@ from waiting import wait_until
 
 from sbert_studio.ui import gradio_patches
 
-_IDLE = 1.0  # seconds without a call, after which a page has sent all that it will
+_ROUND_TRIPS = 3  # A page that has nothing more to send has sent nothing meanwhile.
 
 
-def handle_change(calls: list[int], number: int, text: str = "") -> None:
-    """Take long enough for the next change to come meanwhile; fail at a text that says so."""
-    calls.append(number)
-    time.sleep(0.1)
-    if text == "fail":
-        raise gr.Error("failed", print_exception=False)
+@dataclass
+class Calls:
+    """The handlers that the page called, by number."""
+
+    begun: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    proceed: threading.Event = field(default_factory=threading.Event)  # what the first call waits for
+
+    def handle(self, number: int, text: str = "") -> None:
+        """Count a call; fail at a text that says so."""
+        self.begun.append(number)
+        self.proceed.wait(60)
+        self.ended.append(number)
+        if text == "fail":
+            raise gr.Error("failed", print_exception=False)
 
 
-def wait_for_last(calls: list[int]) -> None:
-    """Wait until no further call comes."""
-    wait_until(lambda: bool(calls), 30, "a call arrives")
+def wait_for_last(page: Page, calls: Calls) -> None:
+    """Let the calls go on, and wait until no further one comes."""
+    wait_until(lambda: bool(calls.begun), 30, "a call arrives")
+    calls.proceed.set()
     seen = 0
-    while len(calls) > seen:
-        seen = len(calls)
+    while len(calls.begun) > seen:
+        seen = len(calls.begun)
         assert seen < 20, "calls are repeated endlessly"
-        time.sleep(_IDLE)
+        wait_until(lambda: len(calls.ended) == len(calls.begun), 30, "all calls have ended")
+        for _ in range(_ROUND_TRIPS):
+            echo = page.locator("#echo textarea")
+            before = int(echo.input_value())
+            page.get_by_role("button", name="Echo", exact=True).click()
+            expect(echo).to_have_value(str(before + 1))
 
 
 _COMPARE = """() => {
@@ -84,13 +99,13 @@ def gate() -> threading.Event:
 
 
 @pytest.fixture
-def calls() -> list[int]:
-    """The numbers of the handlers that were called by a choice in "color" or a change in "watched"."""
-    return []
+def calls() -> Calls:
+    """What was called by a choice in "color", a change in "watched", or a click on "Once"."""
+    return Calls()
 
 
 @pytest.fixture(params=[True, False], ids=["patched", "installed"])
-def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Event, calls: list[int]) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Event, calls: Calls) -> Iterator[Page]:
     """A small app: a column that can be hidden, a box that never is shown, and what the server reads of them."""
     with gr.Blocks() as blocks:
         with gr.Column() as column:
@@ -103,10 +118,13 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
         gr.Button("Set").click(lambda text: (text + "!", "set"), typed, [hidden, said])
         gr.Button("Read").click(lambda *values: " / ".join(values), [typed, deep, hidden], said)
         gr.Button("Wait").click(lambda: "over" if gate.wait(60) else "too late", None, said)
-        gr.Dropdown(["red", "green"], interactive=True, elem_id="color").input(partial(handle_change, calls, 0))
+        gr.Dropdown(["red", "green"], interactive=True, elem_id="color").input(partial(calls.handle, 0))
+        gr.Button("Once").click(partial(calls.handle, 0))
+        echo = gr.Textbox("0", elem_id="echo")
+        gr.Button("Echo").click(lambda text: str(int(text) + 1), echo, echo)
         watched = gr.Textbox(elem_id="watched")
         for number in range(3):
-            watched.change(partial(handle_change, calls, number), watched, None)
+            watched.change(partial(calls.handle, number), watched, None)
     routes = {"routes": gradio_patches.patched_routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
     page = chromium.new_page()
@@ -114,6 +132,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
     page.goto(blocks.local_url)
     yield page
     gate.set()
+    calls.proceed.set()
     page.close()
     blocks.close()
 
@@ -157,24 +176,38 @@ def test_seconds_are_counted_while_an_event_is_pending(page: Page, gate: threadi
 
 @pytest.mark.parametrize("page", [True], ids=["patched"], indirect=True)
 @pytest.mark.parametrize("first", ["one", "fail"])
-def test_changes_that_overlap_are_handled_once_more_each(page: Page, calls: list[int], first: str) -> None:
+def test_changes_that_overlap_are_handled_once_more_each(page: Page, calls: Calls, first: str) -> None:
     """Gradio's own script repeats them endlessly, and forgets the second after an error of the first."""
     box = page.locator("#watched textarea, #watched input")
     box.fill(first)
-    wait_until(lambda: len(calls) == 1, 30, "the first change arrives")
+    wait_until(lambda: len(calls.begun) == 1, 30, "the first change arrives")
     box.fill("two")
-    wait_for_last(calls)
-    assert {number: calls.count(number) for number in range(3)} == dict.fromkeys(range(3), 2)
+    wait_for_last(page, calls)
+    assert {number: calls.begun.count(number) for number in range(3)} == dict.fromkeys(range(3), 2)
 
 
-def test_a_choice_from_a_list_is_sent_once(page: Page, calls: list[int], request: pytest.FixtureRequest) -> None:
+def test_a_choice_from_a_list_is_sent_once(page: Page, calls: Calls, request: pytest.FixtureRequest) -> None:
     page.locator("#color input").click()
     page.get_by_role("option", name="green").click()
-    wait_for_last(calls)
-    assert len(calls) == (1 if request.node.callspec.params["page"] else 2)
+    wait_for_last(page, calls)
+    assert len(calls.begun) == (1 if request.node.callspec.params["page"] else 2)
     page.locator("#color input").click()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
-    calls.clear()
-    wait_for_last(calls)
-    assert len(calls) == 1 and page.locator("#color input").input_value() == "red"
+    calls.begun.clear()
+    calls.ended.clear()
+    wait_for_last(page, calls)
+    assert len(calls.begun) == 1 and page.locator("#color input").input_value() == "red"
+
+
+_CLICK_TWICE = "() => { for (const _ of [1, 2]) [...document.querySelectorAll('button')].find((one) => one.innerText === 'Once').click() }"
+
+
+def test_two_clicks_at_once_are_one_request(page: Page, calls: Calls, request: pytest.FixtureRequest) -> None:
+    expect(page.get_by_role("button", name="Once", exact=True)).to_be_visible()
+    page.evaluate(_CLICK_TWICE)
+    wait_for_last(page, calls)
+    assert len(calls.begun) == (1 if request.node.callspec.params["page"] else 2)
+    sent = len(calls.begun)
+    page.get_by_role("button", name="Once", exact=True).click()
+    wait_until(lambda: len(calls.begun) > sent, 30, "a later click is sent")

@@ -276,7 +276,7 @@ def test_visitors_have_one_evaluation_at_a_time_and_see_their_own_and_public_sco
     start(shared, mine, models, EvaluationData(write_pairs(tmp_path / "private.csv"), "private.csv"))
     with pytest.raises(StudioError, match="one at a time"):
         start(shared, mine, models, public)
-    assert handlers.show_evaluation(shared, theirs).state == ""
+    assert handlers.show_evaluation(shared, theirs).state is None
     assert ended(shared, mine).status == "finished"
     sample = shared.corpora.open(mine, f"sample:{item.id}")
     handlers.start_form(shared, mine, models[0], models[0], sample, EvaluationForm(("all-MiniLM-L6-v2",), FILE))

@@ -143,7 +143,7 @@ def follow_data(page: Page, owner: object, corpus: str | None, form: EvaluationF
     group = _search_group(page, form.task, path)
     if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
         return FollowedData(path, group, missing, show_evaluation(page, owner))
-    cleared = EvaluationView("", "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
+    cleared = EvaluationView(None, "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
     return FollowedData(path, group, missing, cleared)
 
 
@@ -174,7 +174,7 @@ def show_first_scores(
     started = page.studio.evaluation_jobs.latest(page.visitor(owner))
     if found is None or (started and started.id) != (job and job.id):
         return None  # the visitor has started an evaluation meanwhile, which is shown instead
-    shown = EvaluationView("", "", None, props(visible=False), UNCHANGED, conclusion=found.conclusion, scores=found.scores)
+    shown = EvaluationView(None, "", None, props(visible=False), UNCHANGED, conclusion=found.conclusion, scores=found.scores)
     return replace(shown, details=found.details, chart=found.chart, differences=found.differences)
 
 
@@ -204,7 +204,7 @@ def show_evaluation(page: Page, owner: object) -> EvaluationView:
     return evaluation_view(page.studio.evaluation_jobs.latest(page.visitor(owner)))
 
 
-def poll_evaluation(page: Page, owner: object, state: str | None) -> EvaluationView | None:
+def poll_evaluation(page: Page, owner: object, state: Value | None) -> EvaluationView | None:
     view = show_evaluation(page, owner)
     return None if view.state == state else view
 

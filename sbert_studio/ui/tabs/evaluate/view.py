@@ -9,7 +9,7 @@ import gradio as gr
 
 from ....evaluation.tasks import all_tasks
 from ... import routing
-from ...components import download_button, first_sight, reranker_chooser, upload
+from ...components import download_button, first_sight, reranker_chooser, shown_state, upload
 from ...panel import Panel
 from ...views import view
 from . import handlers, relevance
@@ -70,7 +70,7 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
                 "form_key": view("form", elem_id="evaluate-form"),
             }
     return drawn | {
-        "state": gr.State(None),
+        "state": shown_state("evaluate-state"),
         "job_id": gr.State(""),
         "typed_model": gr.State(""),
         "header_model": gr.State(default_model),

@@ -12,7 +12,7 @@ from ....evaluation.report import describe_metric, disambiguate_names
 from ....i18n import _, join, verbatim, with_full_stop
 from ....services.questions import OpenQuestionsError
 from ...state import ModelUpdate
-from ...task_list import job_view
+from ...task_list import job_state, job_view
 from ...views import (
     UNCHANGED,
     SpeedPoint,
@@ -79,7 +79,7 @@ class EvaluationPanel:
 
 @dataclass(frozen=True)
 class EvaluationView:
-    state: str  # changes whenever the evaluation must be drawn again
+    state: Value | None  # changes whenever the evaluation must be drawn again
     job_id: str
     job: Value | None
     stop: Update
@@ -168,7 +168,7 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
     is_live = job is not None and job.active
     is_hidden = job is None or job.status == "finished" or isinstance(job.error, OpenQuestionsError)
     view = EvaluationView(
-        state=_job_state(job),
+        state=job_state(job),
         job_id=job.id if job else "",
         job=None if is_hidden else job_view(job, "evaluation"),
         stop=props(visible=bool(job is not None and is_live and not job.stopping)),
@@ -183,13 +183,6 @@ def evaluation_view(job: JobView | None) -> EvaluationView:
     if job is not None and isinstance(job.error, OpenQuestionsError):
         return replace(view, questions=questions_view("A question about the file", job.error.questions), scores=_QUESTION_OPEN)
     return view
-
-
-def _job_state(job: JobView | None) -> str:
-    if job is None:
-        return ""
-    seconds = job.seconds if job.active else 0
-    return f"{job.id} {job.status} {job.phase} {job.done} {job.total} {job.stopping} {seconds:.0f}"
 
 
 def evaluation_result(

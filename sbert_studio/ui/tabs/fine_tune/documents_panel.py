@@ -25,6 +25,7 @@ from ...components import (
     form_view,
     group,
     parse_values,
+    shown_state,
     to_control_value,
 )
 from ...handlers import time_left
@@ -32,6 +33,7 @@ from ...panel import Panel
 from ...run_view import gain_view, use_model
 from ...sessions.file_store import restore_form_file
 from ...state import SEARCH, ModelChoice
+from ...task_list import job_state
 from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table, view
 from . import documents
 from .documents import COMPARISON, ESTIMATE, NEGATIVES, PAIRS, GuideSettings, JobTopic, MadeData, StepResult, WritingInputs
@@ -223,8 +225,7 @@ def _is_active(job: JobView | None, run: Run | None) -> bool:
 
 def _state(job: JobView | None, run: Run | None) -> Value:
     """Return what the steps show of the job and of the training run."""
-    about_job = None if job is None else [getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")]
-    return {"job": about_job, "run": None if run is None else [run.id, run.status, _run_share(run)]}
+    return {"job": job_state(job), "run": None if run is None else [run.id, run.status, _run_share(run)]}
 
 
 def _run_share(run: Run) -> str:
@@ -400,7 +401,7 @@ def draw(page: Page, panel: Panel) -> None:
     # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does. Outside of the column, whose
     # parts are all shown with it.
     own["made"] = gr.Textbox("", visible="hidden", label="made", elem_id="guide-made")
-    panel.components |= {"guide": guide, "guide_state": gr.State(None), **own}
+    panel.components |= {"guide": guide, "guide_state": shown_state("guide-state"), **own}
 
 
 def connect(page: Page, panel: Panel) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
+from ...components import shown_state
 from ...page import Page
 from ...panel import Panel
 from ...run_view import use_model
 from ...state import next_runs_version
-from ...task_list import job_view
+from ...task_list import job_state, job_view
 from ...views import UNCHANGED, Unchanged, Update, Value, props, view
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def show_job(page: Page, owner: object, kind: JobKind) -> JobPanelView:
     shown, is_live = job_view(job, kind.title), job is not None and job.active
     model = job.model if job is not None else ""
     return JobPanelView(
-        state=shown,
+        state=job_state(job),
         job_id=job.id if job else "",
         chosen=model,
         job=shown,
@@ -102,7 +103,7 @@ def job_states(kind: JobKind) -> dict[str, gr.components.Component]:
     return {
         "job_id": gr.State(""),
         "chosen": gr.State(""),
-        "state": gr.State(None),
+        "state": shown_state(f"{kind.prefix}-state"),
         # A State changed by an event outside the queue, such as the timer's, triggers no event; a textbox does.
         "ended": gr.Textbox("", visible="hidden", label="ended", elem_id=f"{kind.prefix}-ended"),
     }
