@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 import urllib.error
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 from processes import Child, started
 from waiting import wait_until
 
@@ -35,6 +37,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.timeout(_LIMIT))
+
+
+_SHOWN, _SENT = 3_000, 30  # characters of the page and its last requests, in the report of a failure
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Report what the page showed when a flow failed, and what it had asked for."""
+    report: Any = yield
+    app = getattr(item, "funcargs", {}).get("app")
+    if report.when == "call" and report.failed and isinstance(app, App):
+        with contextlib.suppress(PlaywrightError):
+            shown = app.page.locator("body").inner_text(timeout=5_000)
+            report.sections += [("page", shown[:_SHOWN]), ("last requests", "\n".join(app.requests[-_SENT:]))]
+    return report  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="package")

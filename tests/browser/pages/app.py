@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, Request, TimeoutError, expect
 
 from .basket import Basket
 from .drawn import drawn
@@ -25,6 +26,7 @@ from .similarity import SimilarityTab
 from .tab import Part
 from .tray import Tray
 
+_NOTED = 200  # characters of a request, at its begin and at its end
 _OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an option, each time it is opened
 # One of these is in every page that has loaded.
 _CONTROLS = "#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards"
@@ -53,6 +55,7 @@ class App:
         errors: console errors and uncaught exceptions so far.
         dialogs: messages of dialogs that opened (none should).
         foreign_requests: URLs of other hosts that the page asked for (none should be).
+        requests: time and begin of what the page sent to handlers.
     """
 
     page: Page
@@ -60,12 +63,13 @@ class App:
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
     foreign_requests: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         page = self.page
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("request", lambda request: self.foreign_requests.append(request.url) if self._is_foreign(request.url) else None)
+        page.on("request", self._note)
 
         def dismiss(dialog: Any) -> None:
             self.dialogs.append(dialog.message)
@@ -75,6 +79,14 @@ class App:
         self.similarity, self.search, self.map = SimilarityTab(self), SearchTab(self), MapTab(self)
         self.fine_tune, self.evaluate, self.models = FineTuneTab(self), EvaluateTab(self), ModelsTab(self)
         self.basket, self.tray = Basket(self), Tray(self)
+
+    def _note(self, request: Request) -> None:
+        if self._is_foreign(request.url):
+            self.foreign_requests.append(request.url)
+        elif request.method == "POST":
+            body = (request.post_data_buffer or b"").decode(errors="replace")
+            body = body if len(body) < 2 * _NOTED else f"{body[:_NOTED]} … {body[-_NOTED:]}"  # the handler's number is at the end
+            self.requests.append(f"{datetime.now():%H:%M:%S.%f} {urlparse(request.url).path} {body}")
 
     def _is_foreign(self, url: str) -> bool:
         return not url.startswith((self.url, "data:", "blob:", "about:"))
