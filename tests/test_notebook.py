@@ -129,3 +129,22 @@ def test_an_interrupted_training_is_resumed(studio: Studio, tiny_model: Path, tm
     done = studio.resume(stopped)
     assert done.run.status == "finished" and done.model == stopped.model and done.run.step > stopped.run.step >= 2
     assert (out / "modules.json").is_file()
+
+
+@pytest.mark.process
+def test_searches_are_evaluated_and_passages_name_their_document(studio: Studio, tmp_path: Path) -> None:
+    rows = [{"query": "parcel", "document": text, "grade": int(number == 2)} for number, text in enumerate(TEXTS) if text]
+    found = studio.evaluate_search(rows)
+    table = found.to_pandas()
+    assert {"system", "ndcg@10", "recall@100", "low", "high"} <= set(table.columns) and "BM25" in set(table["system"])
+    missed = found.missed()
+    assert missed.columns.tolist() == ["model", "query", "document", "rank", "reasons"]
+    assert found.found.models[0].name == studio.model and "ndcg@10" in found._repr_html_()
+    with pytest.raises(StudioError):
+        studio.evaluate_search([{"text": "one"}])
+    (folder := tmp_path / "documents").mkdir()
+    for name in ("refunds", "hours"):
+        (folder / f"{name}.md").write_text(f"# {name.title()}\n\nAll about {name}, in a paragraph of its own.\n")
+    corpus = studio.load(folder)
+    assert repr(corpus).startswith("<Corpus ") and "2 passages" in repr(corpus)
+    assert sorted(studio.search(corpus, "refunds").to_pandas()["document"]) == ["hours.md", "refunds.md"]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MAX_CATEGORIES, _MAX_CATEGORY_SHARE = 20, 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus:
     """Texts in file order.
 
@@ -63,6 +63,10 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __repr__(self) -> str:
+        """Return one line, since the texts may be millions."""
+        return f"<Corpus {self.name!r}: {len(self):,} {'passages' if self.places else 'texts'} in the column {self.column!r}>"
 
     @cached_property
     def languages(self) -> Counter[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..data.corpus import Corpus
     from ..models.export import ExportedModel
     from ..runs.run import Run
-    from ..services.results import Duplicates, EvaluationResult, MapView, SearchResult, Similarity
+    from ..services.results import Duplicates, EvaluationResult, MapView, RetrievalResult, SearchResult, Similarity
     from ..services.topic_report import TopicReport
 
 _SHOWN_ROWS = 20
@@ -66,10 +66,12 @@ class Hits(NotebookResult):
     def to_pandas(self) -> pd.DataFrame:
         """Return the columns ``row``, ``score``, ``text``, and the other columns of the data; one of the same name gets an underscore.
 
-        Rows of a file are numbered as in a spreadsheet, rows in memory from 0.
+        Rows of a file are numbered as in a spreadsheet, rows in memory from 0. Passages of documents also have ``document``, its id.
         """
         hits = self.found.hits
         own = _frame([{"row": hit.line, "score": hit.score, "text": hit.text} for hit in hits], ("row", "score", "text"))
+        if any(hit.place for hit in hits):
+            own.insert(2, "document", [hit.place and hit.place.document for hit in hits])
         if self.rows is None or not hits:
             return _join_columns(own, _frame([hit.fields for hit in hits]))
         others = [name for name in self.rows.columns if str(name) in hits[0].fields]
@@ -221,6 +223,34 @@ class Evaluation(NotebookResult):
             low, high = report.scores.get("interval") or (None, None)
             rows.append({"model": model.model, "task": report.task, "metric": metric, "score": score, "low": low, "high": high})
         return _frame(rows)
+
+
+@dataclass(frozen=True, repr=False)
+class SearchEvaluation(NotebookResult):
+    """How well models find the relevant documents, beside BM25, hybrid search and re-ranking; ``found.comparisons`` has the differences."""
+
+    found: RetrievalResult
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each system: its metrics, and ``low`` and ``high``, the 95 % interval of nDCG@10."""
+        from ..evaluation.ranking import MAIN, METRICS
+
+        rows = []
+        for one in (*self.found.models, *self.found.baselines):
+            low, high = one.intervals.get(MAIN) or (None, None)
+            rows.append({"system": one.name, **{metric: one.metric(metric) for metric in METRICS}, "low": low, "high": high})
+        return _frame(rows)
+
+    def missed(self) -> pd.DataFrame:
+        """Return a row for each relevant document below the first ten: ``model``, ``query``, ``document`` (id), ``rank``, ``reasons``."""
+        return _frame(
+            [
+                {"model": model.name, "query": one.query, "document": one.document_id, "rank": one.rank, "reasons": ", ".join(one.reasons)}
+                for model in self.found.models
+                for one in model.missed
+            ],
+            ("model", "query", "document", "rank", "reasons"),
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,7 +23,7 @@ from ..progress import Progress
 from ..services import Studio as Services
 from ..services import TrainRequest
 from ..settings import Settings
-from .results import Evaluation, Hits, NearDuplicates, NotebookExport, NotebookMap, Similarities, Topics, Training
+from .results import Evaluation, Hits, NearDuplicates, NotebookExport, NotebookMap, SearchEvaluation, Similarities, Topics, Training
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ class Studio:
             model = self._model(corpus)
             found = self.services.map.draw(corpus, ProjectionParams(seed=seed), params, model, progress)
         return NotebookMap(
-            f"{len(corpus):,} texts in {len(found.names):,} topics · {model}",
+            f"{len(corpus):,} texts in {len(set(found.ids.tolist()) - {-1}):,} topics · {model}",
             _notes(found.account, "drawn", found.notes),
             found,
             corpus,
@@ -207,8 +207,6 @@ class Studio:
         """
         if unknown := sorted(set(columns) - _COLUMN_CHOICES):
             raise StudioError(f"there is no option {unknown[0]!r}", f"use {', '.join(sorted(_COLUMN_CHOICES))}")
-        several = [models] if isinstance(models, str | Training) else list(models or [self.model or ""])
-        names = [one.model if isinstance(one, Training) else one for one in several]
         with ExitStack() as stack:
             if isinstance(data, str | Path):
                 path = Path(data)
@@ -216,10 +214,40 @@ class Studio:
                 path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data.parquet"
                 _table(data).to_parquet(path)
             overrides = parse_overrides(**columns)
-            found = self.services.evaluation.evaluate_models(names, [path], task, overrides=overrides, begin_phase=self._phases(stack))
+            found = self.services.evaluation.evaluate_models(
+                self._models(models), [path], task, overrides=overrides, begin_phase=self._phases(stack)
+            )
         file = found.files[0]
         notes = (*file.notes, *found.notes, *(note for model in found.models for note in model.notes[0]))
         return Evaluation(f"{len(file.rows.examples):,} rows · {', '.join(found.model_names)}", tuple(dict.fromkeys(notes)), found)
+
+    def evaluate_search(
+        self,
+        data: str | Path | Sequence[Mapping[str, object]] | pd.DataFrame,
+        models: str | Training | Sequence[str | Training] | None = None,
+        *,
+        reranker: str = "",
+        passages: bool = False,
+    ) -> SearchEvaluation:
+        """Evaluate how well models find the relevant documents of queries, beside BM25, hybrid search and re-ranking.
+
+        Args:
+            data: a folder in the BEIR layout, a table of queries, documents and grades, or documents alone: their titles and headings then
+                become queries.
+            reranker: cross-encoder that re-ranks the first results of each model.
+            passages: also cut long documents into passages, and rank each by its best one.
+
+        Raises:
+            StudioError: the data has no documents or judgments, or a model cannot rank them.
+        """
+        from ..services.retrieval import RetrievalOptions
+
+        source = data if isinstance(data, str | Path) else _table(data)
+        options = RetrievalOptions(reranker=reranker, passages=passages)
+        with ExitStack() as stack:
+            found = self.services.retrieval.evaluate(self._models(models), source, options, begin_phase=self._phases(stack))
+        notes = (found.known_item, *found.notes, *(note for model in found.models for note in (*model.length_notes(), *model.notes)))
+        return SearchEvaluation(f"{found.title} · {found.describe()}", tuple(dict.fromkeys(filter(None, notes))), found)
 
     def export(
         self,
@@ -244,6 +272,11 @@ class Studio:
         name = model.model if isinstance(model, Training) else model
         found = self.services.exports.export(name, format, out, data=data, truncate_dim=truncate_dim)
         return NotebookExport(f"{format} · {found.bytes / 1e6:.1f} MB", (), found)
+
+    def _models(self, models: str | Training | Sequence[str | Training] | None) -> list[str]:
+        """Return the names of the models to evaluate."""
+        several = [models] if isinstance(models, str | Training) else list(models or [self.model or ""])
+        return [one.model if isinstance(one, Training) else one for one in several]
 
     def _model(self, corpus: Corpus) -> str:
         return self.model or self.services.languages.default_model(corpus.languages)
@@ -273,6 +306,7 @@ class Studio:
             return f"{run.status} after {run.step:,} steps", tuple(used)
         before, after = (format_score(one["score"]) for one in (run.before, run.after))
         title = f"{describe_metric(run.after['metric'])} on held-out rows: {before} → {after}"
+        title += "" if run.status == "finished" else f" · {run.status} after {run.step:,} of {run.steps:,} steps"
         return title, (*describe_run(run.before, run.after), *used)
 
     @contextmanager
