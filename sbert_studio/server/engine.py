@@ -109,7 +109,13 @@ class ServedEncoder:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return (self.name, f"{self.name}:query", f"{self.name}:document") if self.has_roles else (self.name,)
+        """Ids of the model, its own first; those of the roles are listed only if they differ."""
+        return (self.name, *self.role_ids) if self.has_roles else (self.name,)
+
+    @property
+    def role_ids(self) -> tuple[str, str]:
+        """Ids for queries and documents, which every model accepts, so that clients need not know which models have prompts."""
+        return f"{self.name}:query", f"{self.name}:document"
 
     def view(self, model: str, input_type: str | None) -> Encoder:
         """Return the encoder with the prompt that a request for the id ``model`` chooses."""
@@ -122,7 +128,7 @@ class ServedEncoder:
         if not chosen and self.has_roles:
             raise RequestError(
                 f"{self.name} has different prompts for queries and documents, and this request does not say which its texts are",
-                f"send input_type query, document or similarity, or use the model {self.ids[1]} or {self.ids[2]};"
+                f"send input_type query, document or similarity, or use the model {' or '.join(self.role_ids)};"
                 " the option --input-type of the server sets a default",
                 "input_type",
             )
@@ -136,7 +142,7 @@ class ServedEncoder:
         unnamed = f"requests without either get that of {self.default}" if self.default else "requests without either are refused"
         return (
             f"prompts: {query} before queries, {document} before documents; clients choose by input_type (query or document) or by the"
-            f" models {self.ids[1]} and {self.ids[2]}; {unnamed}"
+            f" models {' and '.join(self.role_ids)}; {unnamed}"
         )
 
     def describe(self) -> dict[str, Any]:
@@ -226,7 +232,7 @@ class ServerEngine:
             RequestError: the model has no vectors, or another field is invalid.
         """
         self._require_model(model)
-        if self.encoder is None or model not in self.encoder.ids:
+        if self.encoder is None or model not in (self.encoder.name, *self.encoder.role_ids):
             hint = f"send it to /v1/rerank; embeddings come from {self.encoder.name}" if self.encoder else "send it to /v1/rerank"
             raise RequestError(f"{model} scores pairs of texts and has no embeddings", hint, "model")
         view = self.encoder.view(model, input_type)
@@ -249,7 +255,7 @@ class ServerEngine:
             UnknownModelError: ``model`` is not an id of :attr:`models`.
         """
         self._require_model(model)
-        if self.encoder is not None and model in self.encoder.ids[1:]:
+        if self.encoder is not None and model in self.encoder.role_ids:
             raise RequestError(f"{model} is for embeddings only", f"send {self.encoder.name}", "model")
         if (scorer := self.rerankers.get(model)) is not None:
             sizes, truncated = await _in_thread((query, *documents), lambda: _count_pairs(scorer, query, documents))
@@ -272,7 +278,7 @@ class ServerEngine:
         return await asyncio.wrap_future(self.batcher.submit(compute, items, sizes))
 
     def _require_model(self, model: str) -> None:
-        if model not in self.models:
+        if model not in self.models and not (self.encoder and model in self.encoder.role_ids):
             raise UnknownModelError(f"there is no model {model!r}", f"this server has {', '.join(self.models)}")
 
 

@@ -154,6 +154,8 @@ def test_formats_dimensions_and_usage(client: Client, models: dict[str, str]) ->
 def test_short_dimensions_have_unit_length_if_the_model_normalizes(tmp_path: Path) -> None:
     with serving(tmp_path, ServerOptions("all-MiniLM-L6-v2")) as client:
         whole, cut = client.vectors(DOCUMENTS, "all-MiniLM-L6-v2"), client.vectors(DOCUMENTS, "all-MiniLM-L6-v2", dimensions=64)
+        assert [model["id"] for model in client.get("/v1/models").json()["data"]] == ["all-MiniLM-L6-v2"]
+        np.testing.assert_array_equal(client.vectors(DOCUMENTS, "all-MiniLM-L6-v2:query"), whole)  # a model without prompts
     np.testing.assert_allclose(cut, unit(whole[:, :64]), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(cut, axis=1), 1, atol=1e-6)
 
