@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
 import time
 from collections import deque
@@ -18,6 +20,7 @@ _MAX_BODY = 64 * _MIB
 _MERGE_SECONDS = 60.0  # bytes from one address within this time form one entry
 _MULTIPART_OVERHEAD = _MIB
 _OK = 200
+_MAX_DISCARDED, _DISCARD_SECONDS = 1 << 30, 60.0  # of the body of a refused request
 
 
 class UploadLedger:
@@ -104,15 +107,16 @@ class UploadBudget:
         if declared > self._max_file + _MULTIPART_OVERHEAD:
             reason = _("The file exceeds the limit of {max_file} MiB.", max_file=f"{self._max_file / _MIB:,.0f}")
         if reason:
-            await _refuse(send, reason)
+            await _refuse(receive, send, reason)
             return
-        received, is_stored = 0, False
+        received, is_read, is_stored = 0, False, False
 
         async def counted_receive() -> Message:
-            nonlocal received
+            nonlocal received, is_read
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise MultiPartException("The upload was interrupted.")
+            is_read = not message.get("more_body")
             if size := len(message.get("body", b"")):
                 if reason := self._ledger.refusal(address, size):
                     raise MultiPartException(reason)  # Gradio responds with it, and deletes the part it has written
@@ -123,7 +127,10 @@ class UploadBudget:
         async def watched_send(message: Message) -> None:
             nonlocal is_stored
             is_stored |= message["type"] == "http.response.start" and message["status"] == _OK
-            await send(message)
+            if message["type"] == "http.response.body" and not (is_read or message.get("more_body")):
+                await _end_early(receive, send, message.get("body", b""))
+            else:
+                await send(message)
 
         try:
             await self.app(scope, counted_receive, watched_send)
@@ -134,7 +141,7 @@ class UploadBudget:
     async def _message(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         reason = _("The request exceeds the limit of {limit} MiB; send the texts as a file.", limit=f"{limit / _MIB:,.0f}")
         if _content_length(scope) > limit:
-            await _refuse(send, reason)
+            await _refuse(receive, send, reason)
             return
         received, is_answered = 0, False
 
@@ -155,7 +162,7 @@ class UploadBudget:
             await self.app(scope, counted_receive, watched_send)
         except _TooLargeError:
             if not is_answered:
-                await _refuse(send, reason)
+                await _refuse(receive, send, reason)
 
 
 class _TooLargeError(Exception):
@@ -167,7 +174,27 @@ def _content_length(scope: Scope) -> int:
     return int(values[0]) if values and values[0].isdigit() else 0
 
 
-async def _refuse(send: Send, reason: str) -> None:
+async def _refuse(receive: Receive, send: Send, reason: str) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": reason.encode()})
+    await _end_early(receive, send, reason.encode())
+
+
+async def _end_early(receive: Receive, send: Send, body: bytes) -> None:
+    """End a response before the request has been read: send it, and discard the rest of the request.
+
+    Otherwise the connection is closed while a proxy or browser still sends, which it reports as a broken connection (502).
+    """
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(_discard(receive), _DISCARD_SECONDS)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _discard(receive: Receive) -> None:
+    size = 0
+    while size < _MAX_DISCARDED:
+        message = await receive()
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+        size += len(message.get("body", b""))
