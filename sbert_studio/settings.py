@@ -298,11 +298,13 @@ def override_device(device: str) -> Iterator[None]:
 
 
 def reduce_gradio_analytics() -> None:
-    """Make Gradio update its /monitoring summary every 1,000 events; call before its queue is created.
+    """Make Gradio update its /monitoring summary every 1,000 events, and send no telemetry; call before its queue is created.
 
-    By default, Gradio recomputes it after every event from the last 10,000 events, which slows down a long-running page.
+    By default, Gradio recomputes the summary after every event from the last 10,000 events, which slows down a long-running page, and the
+    client of its MCP server sends telemetry whatever its argument says.
     """
     os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000")
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 
 def trust_proxies(settings: Settings) -> None:

@@ -128,6 +128,7 @@ def launch(
     reduce_gradio_analytics()
     trust_proxies(studio.settings)
     bypass_proxy()
+    gradio_patches.disable_hot_reload()
     blocks.queue(max_size=128, default_concurrency_limit=_CONCURRENCY)
     blocks._queue.sleep_when_free = _EVENT_POLL
     blocks._queue.progress_update_sleep_when_free = _PROGRESS_POLL

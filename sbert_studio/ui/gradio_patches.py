@@ -124,6 +124,13 @@ def patched_routes() -> list[Route]:
     return [route(name, text) for name, text in patched_scripts()]
 
 
+def disable_hot_reload() -> None:
+    """Prevent Gradio from watching the files of a Space, which fails with a traceback where the package ``spaces`` is missing."""
+    from gradio import http_server  # not above: skip_stubs() comes before the first import of gradio
+
+    http_server.get_space = lambda: None
+
+
 _STUB_MODULE, _STUB_WRITER = "gradio.component_meta", "create_or_modify_pyi"
 
 
