@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ..data.corpus import find_text_columns
+from ..data.corpus import Corpus, find_text_columns
 from ..data.loading.table import read_table
 from ..data.samples import default_sample
 from ..errors import StudioError
@@ -81,7 +81,7 @@ class ExportService(Service):
         format_name: str,
         path: str | Path,
         *,
-        data: str | Path | None = None,
+        data: str | Path | Corpus | None = None,
         column: str | None = None,
         truncate_dim: int = 0,
         begin_phase: BeginPhase | None = None,
@@ -92,7 +92,7 @@ class ExportService(Service):
 
         Args:
             format_name: one of :data:`~sbert_studio.models.export.FORMATS`.
-            data, column: file with texts, and its text column.
+            data, column: texts, or a file with texts and its text column.
             truncate_dim: number of components that the exported vectors keep; 0 for the model's own.
             begin_phase: called at the beginning of each phase.
 
@@ -128,11 +128,13 @@ class ExportService(Service):
         text = card.read_text(encoding="utf-8") if card is not None and card.is_file() else encoder.card()
         return export_encoder(encoder, form, target, texts, where, card=text, begin_phase=begin_phase)
 
-    def _texts(self, model: str, data: str | Path | None, column: str | None) -> tuple[Sequence[str], str]:
+    def _texts(self, model: str, data: str | Path | Corpus | None, column: str | None) -> tuple[Sequence[str], str]:
         """Return the texts to verify an export with, and where they are from."""
         from ..runs.files import RunFiles
         from ..training.artifacts import HELD_OUT
 
+        if isinstance(data, Corpus):
+            return spread(data.texts), _("from {file}", file=data.name)
         if data is not None:
             found, table = self._data.read_texts(data, column, model=model)
             return spread(list(found.texts)), _("from {file}", file=table.name)

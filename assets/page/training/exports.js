@@ -1,16 +1,19 @@
 // Exports of the selected model for other programs: the formats, the visitor's latest export, and its file.
 (() => {
   "use strict";
-  const { views, el, select } = window.SB;
+  const { views, el, select, t } = window.SB;
   const POLL = 1000; // milliseconds between two questions about a running export
 
   views.exports = (root, host) => {
     const chooser = el("select", { id: "models-export-format", "aria-label": "Format", on: { change: () => describe() } });
+    const size = el("select", { id: "models-export-size", "aria-label": "Components" });
+    const own = el("input", { type: "checkbox", id: "models-export-own" });
     const about = el("div");
     const facts = (pairs) => el("dl", { class: "sb-facts" }, pairs.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))));
-    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; select(host, "start", { format: chooser.value }); } } }, "Export");
+    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; select(host, "start", { format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
     const job = el("div", { id: "models-export-job", class: "sb-exports-job" });
-    const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, start), about);
+    const compare = el("label", {}, own, el("span", {}, "Compare on the texts of the chosen data"));
+    const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, size, start), el("div", { class: "sb-field sb-exports" }, compare), about);
     const whole = el("details", { class: "sb-more" }, el("summary", {}, "Export for another program"), form, job);
     const drawJob = views.job(job);
     let value = null, timer = 0;
@@ -31,6 +34,10 @@
         chooser.replaceChildren(...next.formats.map((format) => el("option", { value: format.name }, format.title)));
         if (next.formats.some((format) => format.name === before)) chooser.value = before;
         else if (next.formats.some((format) => format.name === "sentence-transformers")) chooser.value = "sentence-transformers";
+      }
+      if (!value || value.model !== next.model) {
+        const all = el("option", { value: 0 }, "All components");
+        size.replaceChildren(all, ...next.sizes.map((count) => el("option", { value: count }, t`${count} components`)));
       }
       value = next;
       form.hidden = !next.formats.length;

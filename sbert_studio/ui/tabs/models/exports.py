@@ -18,9 +18,13 @@ from ...task_list import job_view
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 
 if TYPE_CHECKING:
+    from ....data.corpus import Corpus
     from ....models.export import ExportedModel
     from ....services.jobs import BeginPhase, JobView
     from ....services.results import ModelSummary
+
+
+_SIZES = (1024, 768, 512, 384, 256, 128, 64, 32)  # numbers of components to choose from
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,10 @@ class ExportUpdate:
 def show_exports(page: Page, owner: object, chosen: str) -> Value | None:
     """Return the value of an ``exports`` view: the formats of the selected model, and the latest export; ``None`` without either."""
     job = page.studio.export_jobs.latest(page.visitor(owner))
-    can_export = _exportable(page, owner, chosen) is not None
-    if job is None and not can_export:
+    card = _exportable(page, owner, chosen)
+    if job is None and card is None:
         return None
-    formats = page.studio.exports.list_formats(chosen, Path(tempfile.gettempdir()) / "export") if can_export else []
+    formats = [] if card is None else page.studio.exports.list_formats(chosen, Path(tempfile.gettempdir()) / "export")
     rows = [
         {
             "name": one.name,
@@ -65,15 +69,25 @@ def show_exports(page: Page, owner: object, chosen: str) -> Value | None:
         }
         for one in formats
     ]
-    value = {"formats": rows, "model": chosen, "job": job_view(job, "export"), "id": job.id if job else "", "facts": _figures(job)}
+    sizes = [size for size in _SIZES if card is not None and size < card.dim]
+    value = {
+        "formats": rows,
+        "sizes": sizes,
+        "model": chosen,
+        "job": job_view(job, "export"),
+        "id": job.id if job else "",
+        "facts": _figures(job),
+    }
     return to_plain(value)  # type: ignore[no-any-return]
 
 
-def act(page: Page, owner: object, chosen: str, selection: Selection) -> ExportUpdate:
+def act(page: Page, owner: object, chosen: str, corpus: str | None, selection: Selection) -> ExportUpdate:
     """Start, stop or download an export, or show how far it is."""
     item = selection.item if isinstance(selection.item, Mapping) else {}
     if selection.action == "start":
-        start_export(page, owner, chosen, str(item.get("format")))
+        size = item.get("size")
+        data = page.corpora.selected(corpus).corpus if item.get("own") else None
+        start_export(page, owner, chosen, str(item.get("format")), data, size if size in _SIZES else 0)
     elif selection.action == "stop":
         page.studio.export_jobs.stop(page.visitor(owner), str(item.get("id")))
     elif selection.action == "download":
@@ -83,8 +97,12 @@ def act(page: Page, owner: object, chosen: str, selection: Selection) -> ExportU
     return ExportUpdate(show_exports(page, owner, chosen))
 
 
-def start_export(page: Page, owner: object, model: str, format_name: str) -> JobView:
+def start_export(page: Page, owner: object, model: str, format_name: str, data: Corpus | None = None, truncate_dim: int = 0) -> JobView:
     """Queue the export of a model into a temporary zip.
+
+    Args:
+        data: texts to compare it with the original on; by default those of the run, or a sample.
+        truncate_dim: number of components to keep; 0 for all.
 
     Raises:
         StudioError: the visitor has no such model, or the format is unknown or lacks a package.
@@ -100,7 +118,7 @@ def start_export(page: Page, owner: object, model: str, format_name: str) -> Job
     def work(begin: BeginPhase) -> FinishedExport:
         lower_priority()
         begin("loading the model", "")
-        return FinishedExport(studio.exports.export(model, format_name, target, begin_phase=begin))
+        return FinishedExport(studio.exports.export(model, format_name, target, data=data, truncate_dim=truncate_dim, begin_phase=begin))
 
     return studio.export_jobs.submit(visitor, _("{name} as {format}", name=card.title, format=title), work)
 
