@@ -511,6 +511,18 @@ def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_pl
     assert "a sample, since mine.csv has more than 50 rows" in large.conclusion["made"]["words"]
 
 
+def test_data_selected_a_moment_ago_is_evaluated_before_the_form_knows_it(page: Page, tmp_path: Path) -> None:
+    model = str(page.studio.settings.default_model)
+    (tmp_path / "earlier.csv").write_text("text\n" + "no scores\n" * 5)
+    earlier, now = (page.corpora.read(path) for path in (tmp_path / "earlier.csv", write_pairs(tmp_path / "now.csv", 60)))
+    corpus, form = page.corpora.put(now), EvaluationForm((model,), FILE, str(earlier.path))
+    handlers.start_form(page, None, model, model, corpus, form)
+    job = ended(page)
+    assert job.status == "finished" and "now.csv" in job.title
+    view = handlers.follow_data(page, None, corpus, form).view
+    assert isinstance(view, EvaluationView) and view.scores["rows"], "the answer to the selection, arriving late, keeps the result"
+
+
 def test_an_evaluation_that_was_started_meanwhile_is_not_replaced_by_the_first_scores(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,6 +130,7 @@ class EvaluationRequest:
 
 def start_form(page: Page, owner: object, model: str, saved_model: object, corpus: str | None, form: EvaluationForm) -> StartedEvaluation:
     data = form_data(page, form, corpus)
+    form = replace(form, file=str(data.path)) if form.source == FILE and form.file else form
     form, fitting = fit_models(page, form, data, model, saved_model)
     _start_form(page, owner, model, form, corpus)
     return StartedEvaluation(show_evaluation(page, owner), fitting)
@@ -354,6 +355,7 @@ def select_models(models: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def form_data(page: Page, form: EvaluationForm, corpus: str | None = None) -> EvaluationData:
+    """Return the data of a form; its file may still be that of other data if ``corpus`` was selected a moment ago."""
     if form.source == PUBLIC:
         return public_set(form.public_set)
     if form.source == SUITE:
@@ -361,7 +363,7 @@ def form_data(page: Page, form: EvaluationForm, corpus: str | None = None) -> Ev
             raise StudioError("no suite is selected", suite_help(page))
         return EvaluationData("", form.suite or "", suite=form.suite or "")
     selected = page.corpora.selected(corpus)
-    if form.file and form.file != str(selected.path):
+    if corpus is None and form.file and form.file != str(selected.path):
         return EvaluationData(Path(form.file), Path(form.file).name)
     return EvaluationData(selected.path, selected.corpus.name)
 

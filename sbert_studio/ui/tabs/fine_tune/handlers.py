@@ -336,6 +336,8 @@ def parse_pins(texts: Sequence[str]) -> TrackedExamples | None:
 def _planned(page: Page, key: str | None, corpus: str | None, model: str | None, settings: Value) -> Draft:
     if key:
         draft = page.drafts.get(key)
+        if _is_of_other_data(page, draft, corpus):  # the answer with the rows of the selected data is still on its way
+            raise StudioError("the selected data is still being read", "press the button again once its rows are shown")
         draft = draft if draft.is_checked else drafts.plan_again(page.studio, draft, model)
         overrides = _overrides(draft, settings)
     else:

@@ -94,7 +94,11 @@ def test_rows_that_are_not_checked_yet_are_checked_by_start_and_not_over_other_d
     interrupted: Any = open_other_data
     assert handlers.check_draft(page, first, None, interrupted) is None, "other data was opened in the meantime"
     assert not page.drafts.get(second).is_checked
-    assert handlers._planned(page, second, None, None, view_model.settings_view(None, view_model.default_settings())).plan is not None
+    settings = view_model.settings_view(None, view_model.default_settings())
+    assert handlers._planned(page, second, None, None, settings).plan is not None
+    page.drafts.put(replace(page.drafts.get(second), data="file:other text "), second)
+    with pytest.raises(StudioError, match="still being read"):
+        handlers._planned(page, second, None, None, settings)
 
 
 def test_rows_of_data_that_was_left_meanwhile_are_cleared_and_not_stored(page: Page, pairs: Path) -> None:
