@@ -10,7 +10,7 @@
     const own = el("input", { type: "checkbox", id: "models-export-own" });
     const about = el("div");
     const facts = (pairs) => el("dl", { class: "sb-facts" }, pairs.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))));
-    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; select(host, "start", { format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
+    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; select(host, "start", { model: value.model, format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
     const job = el("div", { id: "models-export-job", class: "sb-exports-job" });
     const compare = el("label", {}, own, el("span", {}, "Compare on the texts of the chosen data"));
     const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, size, start), el("div", { class: "sb-field sb-exports" }, compare), about);

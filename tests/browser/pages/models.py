@@ -16,6 +16,7 @@ class ModelsTab(Tab):
         """Click the card of a model or run and wait for its facts."""
         self.open()
         self.cards.filter(has_text=name).first.click()
+        expect(self.at("#models-whole")).to_contain_text(name)  # not the facts of the model that was selected before
         expect(self.at("#models-facts dl").first).to_be_visible()
 
     embeddings_job = Part("#fit-job")  # the state of the static embeddings being trained, or of the latest

@@ -99,10 +99,13 @@ def test_a_visitor_exports_only_what_is_theirs(studio: Studio, corpus_file: Path
     for name in (model, str(corpus_file.parent), "../home"):
         with pytest.raises(StudioError, match="cannot be exported"):
             act(page, theirs, name, None, Selection("start", {"format": "sentence-transformers"}))
+        with pytest.raises(StudioError, match="cannot be exported"):
+            act(page, theirs, "", None, Selection("start", {"format": "sentence-transformers", "model": name}))
     assert studio.export_jobs.list_active() == []
-    act(page, mine, model, None, Selection("start", {"format": "sentence-transformers"}))
+    # The model whose formats were shown, although another one has been selected since.
+    act(page, mine, str(studio.settings.default_model), None, Selection("start", {"format": "sentence-transformers", "model": model}))
     job = studio.export_jobs.latest(mine["owner"])
-    assert job is not None
+    assert job is not None and "Words" in job.title
     with pytest.raises(StudioError, match="no longer running"):
         act(page, theirs, "", None, Selection("stop", {"id": job.id}))
     act(page, mine, "", None, Selection("stop", {"id": job.id}))
