@@ -56,6 +56,36 @@ PATCHES = (
         "r&&!(`value`in t)&&(await this.#m(e,r),await this.#h(r))",
         "r&&!(`value`in t||`loading_status`in t)&&(await this.#m(e,r),await this.#h(r))",
     ),
+    # The components of a tab or accordion are drawn when it is first opened. A frame later, Gradio sets all their properties again, values
+    # included, to what they were before: what was typed meanwhile is lost. Leave the values of components that are there alone.
+    Patch(
+        "core-",
+        "await new Promise(e=>requestAnimationFrame(e));for(let e of n)this.#p(e)}",
+        "await new Promise(e=>requestAnimationFrame(e));for(let e of n)this.#p(e,this.#c.has(e.id))}",
+    ),
+    Patch("core-", "}#p(e){let t={};for(let n in e.props.shared_props)", "}#p(e,own){let t={};for(let n in e.props.shared_props)"),
+    Patch(
+        "core-",
+        "for(let n in e.props.props){if(n===`id`)continue;let r=e.props.props[n];r!==void 0&&(t[n]=r)}if(",
+        "for(let n in e.props.props){if(n===`id`||own&&Te.includes(n))continue;let r=e.props.props[n];r!==void 0&&(t[n]=r)}if(",
+    ),
+    # What was set before a component was drawn is applied a moment after it was drawn, and replaces what was set in between.
+    Patch(
+        "core-",
+        "let r=this.#l.get(e);r&&(this.#l.delete(e),x().then(()=>{let t=this.#c.get(e);t&&t(r)}))",
+        "this.#l.has(e)&&x().then(()=>{let t=this.#c.get(e),n=this.#l.get(e);t&&n&&(this.#l.delete(e),t(n))})",
+    ),
+    Patch(
+        "core-",
+        "r&&ke(r,t),a)a&&(a(t),r?.type===`tabitem`&&this.#g(e,r));else{",
+        "r&&ke(r,t),a){let n=this.#l.get(e);if(n)for(let e in t)delete n[e];a(t),r?.type===`tabitem`&&this.#g(e,r)}else{",
+    ),
+    # A value that was set while that of the component was being copied is not replaced by the copy.
+    Patch(
+        "core-",
+        "let r=await n();if(!r)return;let i={};for(let e of Te)e in r&&(i[e]=r[e]);ke(t,i)",
+        "let o={...t.props.props},r=await n();if(!r)return;let i={};for(let e of Te)e in r&&t.props.props[e]===o[e]&&(i[e]=r[e]);ke(t,i)",
+    ),
     # Gradio copies the state of a component for every event that it triggers, even if the event sets none of its properties.
     Patch("Blocks-", "async set_event_args(e,t){let n={},", "async set_event_args(e,t){if(!Object.keys(t).length)return()=>{};let n={},"),
     # A component's change calls handlers one after the other, and one that is still running is called again once it has ended. Gradio then

@@ -125,6 +125,12 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
         watched = gr.Textbox(elem_id="watched")
         for number in range(3):
             watched.change(partial(calls.handle, number), watched, None)
+        with gr.Tabs():
+            with gr.Tab("First"):
+                gr.Markdown("first")
+            with gr.Tab("Second"):
+                late, other = gr.Textbox("before", elem_id="late"), gr.Textbox(elem_id="other")
+        gr.Button("Fill").click(lambda: ("filled", gr.update(label="renamed")), None, [late, other]).then(lambda: "again", None, late)
     routes = {"routes": gradio_patches.patched_routes()} if request.param else {}
     blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, ssr_mode=False, app_kwargs=routes)
     page = chromium.new_page()
@@ -211,3 +217,28 @@ def test_two_clicks_at_once_are_one_request(page: Page, calls: Calls, request: p
     sent = len(calls.begun)
     page.get_by_role("button", name="Once", exact=True).click()
     wait_until(lambda: len(calls.begun) > sent, 30, "a later click is sent")
+
+
+# Types into a box as soon as it is there, in whichever frame that is, and waits until the page has drawn a few more frames.
+_TYPE_AT_ONCE = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  [...document.querySelectorAll("[role=tab]")].find((one) => one.innerText === "Second").click();
+  let box;
+  while (!(box = document.querySelector("#late textarea, #late input"))) await new Promise((next) => setTimeout(next));
+  box.value = "typed";
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  for (let count = 0; count < 10; count++) await frame();
+  return box.value;
+}"""
+
+
+def test_what_is_typed_into_a_tab_that_has_just_been_opened_stays(page: Page, request: pytest.FixtureRequest) -> None:
+    expect(page.get_by_role("tab", name="Second")).to_be_visible()
+    assert page.evaluate(_TYPE_AT_ONCE) == ("typed" if request.node.callspec.params["page"] else "before")
+
+
+def test_values_that_come_before_and_while_a_tab_is_opened_are_shown(page: Page) -> None:
+    page.get_by_role("button", name="Fill", exact=True).click()
+    page.get_by_role("tab", name="Second").click()
+    expect(page.locator("#late textarea, #late input")).to_have_value("again")
+    expect(page.locator("#other")).to_contain_text("renamed")

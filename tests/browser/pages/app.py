@@ -164,19 +164,13 @@ class App:
 
     # Controls.
     def fill(self, box: str, text: str) -> None:
-        """Type into a text box once the page has settled, since an answer on its way may still fill the form.
-
-        Gradio fills a box that has just been opened a moment after it appears; what was typed by then is typed again.
-        """
+        """Type into a text box once the page has settled, since an answer on its way may still fill the form."""
         self.settle()
         self.open_section(box)
         field = self.page.locator(f"{box} input, {box} textarea")
-        for _ in range(5):
-            field.fill(text)
-            drawn(self.page)
-            if field.input_value() == text:
-                return
-        raise AssertionError(f"{text!r} does not stay in {box}")
+        field.fill(text)
+        drawn(self.page)
+        expect(field).to_have_value(text)
 
     def open_section(self, control: str) -> None:
         """Open the *Advanced* section that a control is in, if it is closed."""
