@@ -56,7 +56,8 @@ class GgufFormat(ExportFormat):
         """See :meth:`ExportFormat.check`."""
         reason = _obstacle(encoder)
         if reason:
-            raise StudioError(_("GGUF cannot represent {name}: {reason}", name=encoder.name, reason=reason), "choose sentence-transformers or onnx")
+            message = _("GGUF cannot represent {name}: {reason}", name=encoder.name, reason=reason)
+            raise StudioError(message, "choose sentence-transformers or onnx")
 
     def adapt(self, encoder: SentenceEncoder) -> SentenceEncoder:
         """Scale vectors to unit length, as llama.cpp and Ollama do."""
