@@ -140,8 +140,12 @@ def test_searches_are_evaluated_and_passages_name_their_document(studio: Studio,
     missed = found.missed()
     assert missed.columns.tolist() == ["model", "query", "document", "rank", "reasons"]
     assert found.found.models[0].name == studio.model and "ndcg@10" in found._repr_html_()
+    assert str(missed["rank"].dtype) == "Int64"
     with pytest.raises(StudioError):
         studio.evaluate_search([{"text": "one"}])
+    pages = [{"title": f"All about {word}", "text": f"It is about {word}. " * 30} for word in ("refunds", "parcels", "cards", "hours")]
+    assert "ndcg@10" in studio.evaluate_search(pd.DataFrame(pages)).to_pandas().columns, "documents alone"
+    assert len(studio.load(pages, passages=True)) > len(pages)
     (folder := tmp_path / "documents").mkdir()
     for name in ("refunds", "hours"):
         (folder / f"{name}.md").write_text(f"# {name.title()}\n\nAll about {name}, in a paragraph of its own.\n")

@@ -243,7 +243,9 @@ class SearchEvaluation(NotebookResult):
 
     def missed(self) -> pd.DataFrame:
         """Return a row for each relevant document below the first ten: ``model``, ``query``, ``document`` (id), ``rank``, ``reasons``."""
-        return _frame(
+        import pandas as pd
+
+        table = _frame(
             [
                 {"model": model.name, "query": one.query, "document": one.document_id, "rank": one.rank, "reasons": ", ".join(one.reasons)}
                 for model in self.found.models
@@ -251,6 +253,7 @@ class SearchEvaluation(NotebookResult):
             ],
             ("model", "query", "document", "rank", "reasons"),
         )
+        return table.astype({"rank": pd.Int64Dtype()})  # missing below the first 100
 
 
 @dataclass(frozen=True, repr=False)

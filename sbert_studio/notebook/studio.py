@@ -59,7 +59,7 @@ class Studio:
         self.model, self.show_progress = model, show_progress
 
     def load(self, data: Data, text: str | None = None, *, passages: bool = False) -> Corpus:
-        """Read texts once; every other method takes the result, or the data itself.
+        """Read texts once; :meth:`search`, :meth:`map`, :meth:`topics` and :meth:`duplicates` take the result, or the data itself.
 
         Args:
             data: a file, a folder or zip of documents, a list of texts, a list of rows, or a DataFrame.
@@ -71,8 +71,8 @@ class Studio:
         """
         if isinstance(data, Corpus):
             return data
-        with self._progress("reading", "") as progress:
-            source = data if isinstance(data, str | Path) else _table(data)
+        with self._progress("reading", "") as progress, ExitStack() as stack:
+            source = data if isinstance(data, str | Path) else _file(data, stack) if passages else _table(data)
             return self.services.data.read_corpus(source, text, progress=progress, model=self.model, passages=passages)
 
     def search(
@@ -208,11 +208,7 @@ class Studio:
         if unknown := sorted(set(columns) - _COLUMN_CHOICES):
             raise StudioError(f"there is no option {unknown[0]!r}", f"use {', '.join(sorted(_COLUMN_CHOICES))}")
         with ExitStack() as stack:
-            if isinstance(data, str | Path):
-                path = Path(data)
-            else:
-                path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data.parquet"
-                _table(data).to_parquet(path)
+            path = Path(data) if isinstance(data, str | Path) else _file(data, stack)
             overrides = parse_overrides(**columns)
             found = self.services.evaluation.evaluate_models(
                 self._models(models), [path], task, overrides=overrides, begin_phase=self._phases(stack)
@@ -226,7 +222,7 @@ class Studio:
         data: str | Path | Sequence[Mapping[str, object]] | pd.DataFrame,
         models: str | Training | Sequence[str | Training] | None = None,
         *,
-        reranker: str = "",
+        rerank: bool | str = False,
         passages: bool = False,
     ) -> SearchEvaluation:
         """Evaluate how well models find the relevant documents of queries, beside BM25, hybrid search and re-ranking.
@@ -234,7 +230,7 @@ class Studio:
         Args:
             data: a folder in the BEIR layout, a table of queries, documents and grades, or documents alone: their titles and headings then
                 become queries.
-            reranker: cross-encoder that re-ranks the first results of each model.
+            rerank: re-rank the first results of each model with the default cross-encoder, or with a model by its name.
             passages: also cut long documents into passages, and rank each by its best one.
 
         Raises:
@@ -242,9 +238,10 @@ class Studio:
         """
         from ..services.retrieval import RetrievalOptions
 
-        source = data if isinstance(data, str | Path) else _table(data)
+        reranker = rerank if isinstance(rerank, str) else self.services.settings.reranker if rerank else ""
         options = RetrievalOptions(reranker=reranker, passages=passages)
         with ExitStack() as stack:
+            source = data if isinstance(data, str | Path) else _file(data, stack)
             found = self.services.retrieval.evaluate(self._models(models), source, options, begin_phase=self._phases(stack))
         notes = (found.known_item, *found.notes, *(note for model in found.models for note in (*model.length_notes(), *model.notes)))
         return SearchEvaluation(f"{found.title} · {found.describe()}", tuple(dict.fromkeys(filter(None, notes))), found)
@@ -372,6 +369,13 @@ def _table(data: object) -> Table:
     if rows := len(next(iter(cells.values()), ())):
         return table_from_columns("data", cells, lines=range(rows))
     raise StudioError("the data has no rows", "pass a file, a list of texts, a list of rows as dictionaries, or a DataFrame")
+
+
+def _file(data: object, stack: ExitStack) -> Path:
+    """Write rows in memory to a file that is deleted with the stack, for what reads files only."""
+    path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "data.parquet"
+    _table(data).to_parquet(path)
+    return path
 
 
 @contextmanager

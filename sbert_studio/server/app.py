@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ..errors import StudioError, to_valid_utf8
-from .engine import RequestError, ServerEngine, ServerResult, UnknownModelError
+from .engine import RequestError, ServerEngine, ServerResult
 from .gate import Gate, Metrics, ServerLimits, error_response, to_response
 
 _STOP_SECONDS = 6.0  # for requests that wait when the server is asked to stop; the process ends two seconds later at the latest
@@ -163,8 +163,7 @@ class Server:
         return _json({"object": "list", "data": [self._describe(id) for id in self.engine.models]})
 
     async def _model(self, id: str) -> Response:
-        if id not in self.engine.models:
-            raise UnknownModelError(f"there is no model {id!r}", f"this server has {', '.join(self.engine.models)}")
+        self.engine.require_model(id)
         return _json(self._describe(id))
 
     async def _health(self) -> Response:
@@ -177,7 +176,8 @@ class Server:
         return Response(self.metrics.render(**gauges), media_type="text/plain; version=0.0.4")
 
     def _describe(self, id: str) -> dict[str, Any]:
-        return {"id": id, "object": "model", "created": self._created, "owned_by": "sbert-studio", **self.engine.models[id]}
+        same = {"id": id, "object": "model", "created": self._created, "owned_by": "sbert-studio"}
+        return same | self.engine.models.get(id, self.engine.models[id.rpartition(":")[0] or id])
 
     def _require_inputs(self, texts: Sequence[str], param: str) -> None:
         if not texts:

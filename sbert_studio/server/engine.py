@@ -231,7 +231,7 @@ class ServerEngine:
             UnknownModelError: ``model`` is not an id of :attr:`models`.
             RequestError: the model has no vectors, or another field is invalid.
         """
-        self._require_model(model)
+        self.require_model(model)
         if self.encoder is None or model not in (self.encoder.name, *self.encoder.role_ids):
             hint = f"send it to /v1/rerank; embeddings come from {self.encoder.name}" if self.encoder else "send it to /v1/rerank"
             raise RequestError(f"{model} scores pairs of texts and has no embeddings", hint, "model")
@@ -254,7 +254,7 @@ class ServerEngine:
         Raises:
             UnknownModelError: ``model`` is not an id of :attr:`models`.
         """
-        self._require_model(model)
+        self.require_model(model)
         if self.encoder is not None and model in self.encoder.role_ids:
             raise RequestError(f"{model} is for embeddings only", f"send {self.encoder.name}", "model")
         if (scorer := self.rerankers.get(model)) is not None:
@@ -277,7 +277,7 @@ class ServerEngine:
     async def _compute(self, compute: Callable[..., np.ndarray], items: Sequence[Any], sizes: Sequence[int]) -> np.ndarray:
         return await asyncio.wrap_future(self.batcher.submit(compute, items, sizes))
 
-    def _require_model(self, model: str) -> None:
+    def require_model(self, model: str) -> None:
         if model not in self.models and not (self.encoder and model in self.encoder.role_ids):
             raise UnknownModelError(f"there is no model {model!r}", f"this server has {', '.join(self.models)}")
 

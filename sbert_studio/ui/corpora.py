@@ -163,7 +163,16 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         return key, self.get(key)
 
     def selected(self, key: str | None) -> SelectedCorpus:
+        """Return the corpus of a key; the first sample without one, and for one that is no longer in memory."""
         return self.get(key) if key is not None and key in self else self.sample()
+
+    def chosen(self, key: str | None) -> SelectedCorpus:
+        """Return the corpus of a key, never another one; the first sample without a key.
+
+        Raises:
+            StudioError: it is no longer in memory.
+        """
+        return self.get(key) if key else self.sample()
 
     def save_map(self, owner: object, drawn: DrawnMap) -> None:
         """Save the edits of a map for the visitor's next visit; if that fails, warn once."""

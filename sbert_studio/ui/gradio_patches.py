@@ -106,6 +106,12 @@ PATCHES = (
         "c&&this.clear_submission(r.id,c),o.forEach(",
         f"c&&this.clear_submission(r.id,c),this.queue.delete(r.id)&&this.dispatch({_AGAIN}),o.forEach(",
     ),
+    # The same for an event that is handled in the browser alone.
+    Patch(
+        "Blocks-",
+        "target_id:l})});else{let n=null;",
+        f"target_id:l}})}}),this.queue.delete(r.id)&&this.dispatch({_AGAIN});else{{let n=null;",
+    ),
     # An event counts as pending only once the values of its inputs have been gathered and it has been sent. A second click before that, or
     # a second tick of a timer while the browser is busy, is then sent as well, and the answers may arrive in the other order. Check again
     # before it is sent.

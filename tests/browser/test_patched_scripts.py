@@ -92,6 +92,9 @@ window.requestAnimationFrame = (draw) => {
 };"""
 
 
+_COUNT_ALONE = "() => (window.alone = (window.alone ?? 0) + 1, '')"
+
+
 @pytest.fixture
 def gate() -> threading.Event:
     """What the event of the button "Wait" waits for."""
@@ -120,6 +123,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser, gate: threading.Even
         gr.Button("Wait").click(lambda: "over" if gate.wait(60) else "too late", None, said)
         gr.Dropdown(["red", "green"], interactive=True, elem_id="color").input(partial(calls.handle, 0))
         gr.Button("Once").click(partial(calls.handle, 0))
+        gr.Button("Alone").click(None, None, said, js=_COUNT_ALONE, trigger_mode="always_last")
         echo = gr.Textbox("0", elem_id="echo")
         gr.Button("Echo").click(lambda text: str(int(text) + 1), echo, echo)
         watched = gr.Textbox(elem_id="watched")
@@ -207,6 +211,13 @@ def test_a_choice_from_a_list_is_sent_once(page: Page, calls: Calls, request: py
 
 
 _CLICK_TWICE = "() => { for (const _ of [1, 2]) [...document.querySelectorAll('button')].find((one) => one.innerText === 'Once').click() }"
+
+
+@pytest.mark.parametrize("page", [True], ids=["patched"], indirect=True)
+def test_a_handler_in_the_browser_alone_runs_once_more_after_clicks_at_once(page: Page) -> None:
+    expect(page.get_by_role("button", name="Alone", exact=True)).to_be_visible()
+    page.evaluate(_CLICK_TWICE.replace("Once", "Alone").replace("[1, 2]", "[1, 2, 3]"))
+    page.wait_for_function("window.alone === 2")
 
 
 def test_two_clicks_at_once_are_one_request(page: Page, calls: Calls, request: pytest.FixtureRequest) -> None:

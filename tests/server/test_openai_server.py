@@ -156,6 +156,7 @@ def test_short_dimensions_have_unit_length_if_the_model_normalizes(tmp_path: Pat
         whole, cut = client.vectors(DOCUMENTS, "all-MiniLM-L6-v2"), client.vectors(DOCUMENTS, "all-MiniLM-L6-v2", dimensions=64)
         assert [model["id"] for model in client.get("/v1/models").json()["data"]] == ["all-MiniLM-L6-v2"]
         np.testing.assert_array_equal(client.vectors(DOCUMENTS, "all-MiniLM-L6-v2:query"), whole)  # a model without prompts
+        assert client.get("/v1/models/all-MiniLM-L6-v2:query").json()["id"] == "all-MiniLM-L6-v2:query"
     np.testing.assert_allclose(cut, unit(whole[:, :64]), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(cut, axis=1), 1, atol=1e-6)
 

@@ -3,6 +3,7 @@
   "use strict";
   const { views, el, select, t } = window.SB;
   const POLL = 1000; // milliseconds between two questions about a running export
+  const REFUSED = 2000; // milliseconds after which the button can be pressed again if nothing has begun
 
   views.exports = (root, host) => {
     const chooser = el("select", { id: "models-export-format", "aria-label": "Format", on: { change: () => describe() } });
@@ -10,7 +11,7 @@
     const own = el("input", { type: "checkbox", id: "models-export-own" });
     const about = el("div");
     const facts = (pairs) => el("dl", { class: "sb-facts" }, pairs.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))));
-    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; select(host, "start", { model: value.model, format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
+    const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; setTimeout(describe, REFUSED); select(host, "start", { model: value.model, format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
     const job = el("div", { id: "models-export-job", class: "sb-exports-job" });
     const compare = el("label", {}, own, el("span", {}, "Compare on the texts of the chosen data"));
     const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, size, start), el("div", { class: "sb-field sb-exports" }, compare), about);

@@ -62,10 +62,11 @@ class MadePairs(JsonResult):
     def describe(self) -> str:
         """Return the number of pairs and of passages that gave them, and why the others gave none."""
         used = self.passages - sum(self.unused.values())
-        values = {"used": f"{used:,}", "passages": f"{self.passages:,}", "documents": f"{self.documents:,}"}
+        documents = ngettext("{n} document", "{n} documents", self.documents)
+        values = {"used": f"{used:,}", "passages": f"{self.passages:,}", "documents": documents}
         made = ngettext(
-            "{n} pair from {used} of {passages} passages in {documents} documents.",
-            "{n} pairs from {used} of {passages} passages in {documents} documents.",
+            "{n} pair from {used} of {passages} passages in {documents}.",
+            "{n} pairs from {used} of {passages} passages in {documents}.",
             len(self.all_pairs),
             **values,
         )

@@ -72,14 +72,18 @@ class FileStore:
     def save(
         self, owner: str, path: Path, name: str, column: str, use: str = CORPUS, layout: Mapping[str, Any] | None = None
     ) -> StoredFile | None:
-        """Store a copy of a file, or reuse an identical one with the same name. Return ``None`` if there is not enough space."""
+        """Store a copy of a file, or reuse an identical one with the same name that was made from the same data (``layout["data"]``).
+
+        Return ``None`` if there is not enough space.
+        """
         try:
             size = path.stat().st_size
             if size > min(self._each, self._total):
                 return None
             with self._lock:
                 for file in self.list_files(owner):
-                    is_same = (file.name, file.use) == (name, use) and file.path.stat().st_size == size
+                    is_same = (file.name, file.use, file.layout.get("data")) == (name, use, (layout or {}).get("data"))
+                    is_same = is_same and file.path.stat().st_size == size
                     if is_same and file.path.read_bytes() == path.read_bytes():
                         return self.touch(owner, file.id, column, layout)
                 file_id = secrets.token_hex(6)

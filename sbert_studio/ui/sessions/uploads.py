@@ -107,7 +107,7 @@ class UploadBudget:
         if declared > self._max_file + _MULTIPART_OVERHEAD:
             reason = _("The file exceeds the limit of {max_file} MiB.", max_file=f"{self._max_file / _MIB:,.0f}")
         if reason:
-            await _refuse(receive, send, reason)
+            await _refuse(scope, receive, send, reason)
             return
         received, is_read, is_stored = 0, False, False
 
@@ -128,7 +128,7 @@ class UploadBudget:
             nonlocal is_stored
             is_stored |= message["type"] == "http.response.start" and message["status"] == _OK
             if message["type"] == "http.response.body" and not (is_read or message.get("more_body")):
-                await _end_early(receive, send, message.get("body", b""))
+                await _end_early(scope, receive, send, message.get("body", b""))
             else:
                 await send(message)
 
@@ -141,9 +141,9 @@ class UploadBudget:
     async def _message(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         reason = _("The request exceeds the limit of {limit} MiB; send the texts as a file.", limit=f"{limit / _MIB:,.0f}")
         if _content_length(scope) > limit:
-            await _refuse(receive, send, reason)
+            await _refuse(scope, receive, send, reason)
             return
-        received, is_answered = 0, False
+        received, is_refused = 0, False
 
         async def counted_receive() -> Message:
             nonlocal received
@@ -154,15 +154,18 @@ class UploadBudget:
             return message
 
         async def watched_send(message: Message) -> None:
-            nonlocal is_answered
-            is_answered = True
-            await send(message)
+            nonlocal is_refused
+            if received <= limit:
+                await send(message)
+            elif not is_refused:  # instead of the response that the error above leads to
+                is_refused = True
+                await _refuse(scope, receive, send, reason)
 
-        try:
+        with contextlib.suppress(_TooLargeError):
             await self.app(scope, counted_receive, watched_send)
-        except _TooLargeError:
-            if not is_answered:
-                await _refuse(receive, send, reason)
+            return
+        if not is_refused:
+            await _refuse(scope, receive, send, reason)
 
 
 class _TooLargeError(Exception):
@@ -174,17 +177,21 @@ def _content_length(scope: Scope) -> int:
     return int(values[0]) if values and values[0].isdigit() else 0
 
 
-async def _refuse(receive: Receive, send: Send, reason: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+async def _refuse(scope: Scope, receive: Receive, send: Send, reason: str) -> None:
+    body = reason.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await _end_early(receive, send, reason.encode())
+    await _end_early(scope, receive, send, body)
 
 
-async def _end_early(receive: Receive, send: Send, body: bytes) -> None:
+async def _end_early(scope: Scope, receive: Receive, send: Send, body: bytes) -> None:
     """End a response before the request has been read: send it, and discard the rest of the request.
 
     Otherwise the connection is closed while a proxy or browser still sends, which it reports as a broken connection (502).
     """
+    if any(name == b"expect" for name, _ in scope["headers"]):  # a client that waits for permission sends nothing
+        await send({"type": "http.response.body", "body": body})
+        return
     await send({"type": "http.response.body", "body": body, "more_body": True})
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(_discard(receive), _DISCARD_SECONDS)

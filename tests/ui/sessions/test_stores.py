@@ -51,6 +51,9 @@ def test_the_same_file_is_kept_once_and_comes_first_when_it_is_used(workspace: W
     again = kept.save(ANNA, file(tmp_path), "a.csv", "title")
     assert again is not None and again.id == first.id and again.column == "title"
     assert [one.name for one in kept.list_files(ANNA)] == ["a.csv", "b.csv"]
+    made = [kept.save(ANNA, file(tmp_path), "a.csv", "", "pairs", {"data": data}) for data in ("one", "two", "one")]
+    assert made[0] is not None and made[1] is not None and made[2] is not None
+    assert made[0].id == made[2].id != made[1].id, "what was made from other data is another file"
 
 
 @pytest.mark.parametrize(("each", "together"), [(250, 1000), (300, 300)])

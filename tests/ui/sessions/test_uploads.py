@@ -84,6 +84,13 @@ def test_without_a_trusted_proxy_sizes_are_limited_and_addresses_cannot_be_forge
     studio, client = opened()
     answer = client.post("/call/similarity", content=b" " * (65 * MIB), headers={"Content-Type": "application/json"})
     assert answer.status_code == 413 and "send the texts as a file" in answer.text
+    pieces = (b" " * MIB for _ in range(66))  # of a length that is not announced
+    answer = client.post("/queue/join", content=pieces, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413 and "send the texts as a file" in answer.text
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=20) as waiting:  # for permission to send
+        head = f"POST {client.base_url.path}upload HTTP/1.1\r\nHost: {client.base_url.host}:{client.base_url.port}\r\n"
+        waiting.sendall(f"{head}Content-Length: {1 << 40}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert b" 413 " in b"".join(iter(lambda: waiting.recv(4096), b"")), "the connection is closed at once"
     pairs = write_pairs(tmp_path / "pairs.csv")
     assert "event: complete" in begin(client, pairs, "203.0.113.1")
     assert "a time here" in begin(client, pairs, "203.0.113.2")

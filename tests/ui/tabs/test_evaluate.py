@@ -523,6 +523,14 @@ def test_data_selected_a_moment_ago_is_evaluated_before_the_form_knows_it(page: 
     assert isinstance(view, EvaluationView) and view.scores["rows"], "the answer to the selection, arriving late, keeps the result"
 
 
+def test_data_that_left_the_memory_are_never_replaced_by_a_sample(page: Page, tmp_path: Path) -> None:
+    model, path = str(page.studio.settings.default_model), write_pairs(tmp_path / "mine.csv", 60)
+    handlers.start_form(page, None, model, model, "no longer there", EvaluationForm((model,), FILE, str(path)))
+    assert "mine.csv" in ended(page).title
+    with pytest.raises(StudioError, match=r"unloaded|no longer"):
+        handlers.start_form(page, None, model, model, "no longer there", EvaluationForm((model,), FILE))
+
+
 def test_an_evaluation_that_was_started_meanwhile_is_not_replaced_by_the_first_scores(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -130,7 +130,7 @@ class EvaluationRequest:
 
 def start_form(page: Page, owner: object, model: str, saved_model: object, corpus: str | None, form: EvaluationForm) -> StartedEvaluation:
     data = form_data(page, form, corpus)
-    form = replace(form, file=str(data.path)) if form.source == FILE and form.file else form
+    form = replace(form, file=str(data.path)) if form.source == FILE and (form.file or corpus) else form
     form, fitting = fit_models(page, form, data, model, saved_model)
     _start_form(page, owner, model, form, corpus)
     return StartedEvaluation(show_evaluation(page, owner), fitting)
@@ -362,10 +362,11 @@ def form_data(page: Page, form: EvaluationForm, corpus: str | None = None) -> Ev
         if form.suite not in {name for _, name in suite_choices(page)}:
             raise StudioError("no suite is selected", suite_help(page))
         return EvaluationData("", form.suite or "", suite=form.suite or "")
-    selected = page.corpora.selected(corpus)
-    if corpus is None and form.file and form.file != str(selected.path):
-        return EvaluationData(Path(form.file), Path(form.file).name)
-    return EvaluationData(selected.path, selected.corpus.name)
+    if form.file and not (corpus and corpus in page.corpora):
+        path, sample = Path(form.file), page.corpora.sample()
+        return EvaluationData(path, sample.corpus.name if path == sample.path else path.name)
+    chosen = page.corpora.chosen(corpus)
+    return EvaluationData(chosen.path, chosen.corpus.name)
 
 
 def public_set(address: str | None) -> EvaluationData:

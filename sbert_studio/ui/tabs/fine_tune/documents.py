@@ -6,6 +6,7 @@ stopped is repeated with the same button: vectors of encoded texts and the answe
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -49,6 +50,8 @@ _USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
 _LONGER = 3  # times as long as their titles are the texts of a table of documents
 _MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
 _MAX_DOUBTFUL, _MAX_PER_QUERY = 50, 2  # texts that the visitor is asked about, in all and for each query
+SUBMITTING = threading.Lock()
+"""Held while work is submitted, so that a second click finds the first."""
 MAX_EXAMPLES = 4_000  # characters of the visitor's own queries, which are part of every prompt
 _MAX_SHARED = 200  # passages for which a visitor of a shared page can have queries written
 ORIGINS = {
@@ -163,6 +166,13 @@ def are_documents(selected: SelectedCorpus) -> bool:
     return sum(map(len, corpus.texts)) > _LONGER * sum(map(len, title)) > 0
 
 
+def keep_made(page: Page, visitor: str, made: MadeData) -> None:
+    """Record that results are in use, so that they are not the first to be removed when space is needed."""
+    for file in (made.pairs, made.negatives):
+        if file is not None:
+            page.files.touch(visitor, file.id, "")
+
+
 def count_documents(selected: SelectedCorpus) -> int:
     places = selected.corpus.places
     return len({place.number for place in places}) if places else len(selected.corpus)
@@ -189,9 +199,13 @@ def _data_digest(page: Page, run: Run) -> str:
 
 
 def latest_job(page: Page, visitor: str, selected: SelectedCorpus) -> JobView | None:
-    """Return the newest job with the selected data."""
-    jobs = page.studio.document_jobs.list_jobs(visitor)
-    return next((job for job in reversed(jobs) if isinstance(job.about, JobTopic) and job.about.data == selected.data_key), None)
+    """Return the job with the selected data that waits or runs, else the newest one."""
+    jobs = [job for job in page.studio.document_jobs.list_jobs(visitor) if _is_about(job, selected)]
+    return next((job for job in jobs if job.active), jobs[-1] if jobs else None)
+
+
+def _is_about(job: JobView, selected: SelectedCorpus) -> bool:
+    return isinstance(job.about, JobTopic) and job.about.data == selected.data_key
 
 
 def start_pairs(
@@ -252,6 +266,8 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
         documents = replace(documents, documents=tuple(one for one in documents.documents if one.id not in held_out))
         found = page.studio.pairs.mine_negatives(pairs.path, documents, options, model=model, begin_phase=begin)
         judged = {(one.query, one.text): basket.find(doubtful_pair(one.query, one.text).id) for one in found.suspected}
+        if not found.negatives:
+            raise StudioError("no hard negatives were found", "train on the pairs as they are, or choose a smaller margin")
         found = found.with_answers({texts: pair.together for texts, pair in judged.items() if pair is not None})
         asked = Counter[str]()
         doubtful = []
@@ -334,7 +350,7 @@ def _describe_test(
     scores = page.studio.retrieval.evaluate([model] if model else [], queries, owner="", begin_phase=begin).models[0].scores
     least, score = None if scores is None else scores.detectable, 0.0 if scores is None else scores.means[METRICS[0]]
     values = {"n": f"{len(queries):,}", "score": f"{score:.3f}"}
-    if least is None:
+    if least is None or round(least, len("000")) == 0:  # nothing varies if no query, or each, finds its document
         found = _("They give {n} queries, too few to show a gain.", **values)
     elif score + least >= 1:
         found = _("Of {n} queries, the search already finds nearly everything (nDCG@10 {score}), so a gain cannot be shown.", **values)
@@ -348,13 +364,34 @@ def _describe_test(
 
 
 def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work: Callable[[BeginPhase], StepResult]) -> None:
+    """Queue a step. Only one runs with the same data: a later one would use results that the earlier one is about to replace.
+
+    Nothing is queued if the same step is already under way, as after a second click.
+
+    Raises:
+        StudioError: another step is under way, or the visitor has removed the data.
+    """
+    _require_stored(page, visitor, selected.data_key)
     titles = {
         ESTIMATE: _("Estimate for {name}", name=selected.corpus.name),
         PAIRS: _("Pairs from {name}", name=selected.corpus.name),
         NEGATIVES: _("Hard negatives from {name}", name=selected.corpus.name),
         COMPARISON: _("Search in {name} before and after", name=selected.corpus.name),
     }
-    page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.data_key, step))
+    with SUBMITTING:
+        active = [job for job in page.studio.document_jobs.list_active(visitor) if _is_about(job, selected)]
+        if any(job.about == JobTopic(selected.data_key, step) for job in active):
+            return
+        if active:
+            raise StudioError(_("{title} is still under way", title=active[0].title), "wait until it has ended, or stop it")
+        page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.data_key, step))
+
+
+def _require_stored(page: Page, visitor: str, data: str) -> None:
+    """Raise a StudioError if the visitor has removed the data of a key."""
+    source = data.partition(" ")[0]
+    if source.startswith(FILE):
+        page.files.get(visitor, source.removeprefix(FILE))
 
 
 def _load(page: Page, selected: SelectedCorpus, begin: BeginPhase) -> Documents:
@@ -374,17 +411,21 @@ def _store(page: Page, visitor: str, step: str, name: str, write: Callable[[Path
     Raises:
         StudioError: there is not enough space, or the visitor has removed the data meanwhile.
     """
-    source = str(layout["data"]).partition(" ")[0]
-    if source.startswith(FILE):
-        page.files.get(visitor, source.removeprefix(FILE))
+    _require_stored(page, visitor, str(layout["data"]))
     path = page.downloads.path(name)
     write(path)
-    stored = page.files.save(visitor, path, name, "", _USES[step], store_messages(layout))
+    described = store_messages(layout)
+    earlier = [file for file in page.files.list_files(visitor) if (file.use, file.layout.get("data")) == (_USES[step], layout["data"])]
+    for file in earlier:
+        # The same pairs again: a comparison of the model that was trained on them still applies.
+        if COMPARISON in file.layout and file.path.read_bytes() == path.read_bytes():
+            described |= {COMPARISON: file.layout[COMPARISON]}
+    stored = page.files.save(visitor, path, name, "", _USES[step], described)
     path.unlink(missing_ok=True)
     if stored is None:
         raise StudioError("there is not enough space to store the result", "remove other files first (Add data)")
-    for file in page.files.list_files(visitor):
-        if file.id != stored.id and file.use == stored.use and file.layout.get("data") == layout["data"]:
+    for file in earlier:
+        if file.id != stored.id:
             page.files.remove(visitor, file.id)
     return stored.id
 

@@ -152,7 +152,9 @@ def click_step(
         # The same file may be opened again.
         return ClickedGuide(_view(page, corpus, owner, made="" if file is None else f"{file.id} {secrets.token_hex(4)}"))
     elif action == RESUME and made.run is not None:
-        page.studio.fine_tune.resubmit(made.run.id)
+        with documents.SUBMITTING:
+            if not page.studio.fine_tune.get_run(made.run.id).run.active:  # it is after a second click
+                page.studio.fine_tune.resubmit(made.run.id)
         return ClickedGuide(_view(page, corpus, owner), chosen=made.run.id, runs_version=runs_version + 1)
     elif action == "use" and made.run is not None:
         return ClickedGuide(_view(page, corpus, owner), use_model(page, made.run.id, owner), props(selected=SEARCH))

@@ -21,7 +21,7 @@ from ...sessions.language import notify_info
 from ...state import FINE_TUNE, ModelUpdate, OtherTexts, SelectedCorpus, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
-from .documents import are_documents, find_made
+from .documents import MadeData, are_documents, find_made, keep_made
 from .draft import Draft, restore_draft, save_draft
 from .run_panel import select_run
 from .view_model import (
@@ -85,7 +85,9 @@ def show_data(
     if draft and draft in page.drafts:
         return None
     selected = page.corpora.selected(corpus)
-    made = find_made(page, page.visitor(owner), selected).newest if are_documents(selected) else None
+    results = find_made(page, page.visitor(owner), selected) if are_documents(selected) else MadeData()
+    keep_made(page, page.visitor(owner), results)
+    made = results.newest
     if isinstance(saved_form, dict) and saved_form.get("data") == selected.data_key:
         restored = restore_draft(page, owner, saved_form, model)
         if restored is not None:
@@ -170,6 +172,8 @@ def check_draft(page: Page, draft: str | None, corpus: str | None, progress: gr.
 
 
 def _is_of_other_data(page: Page, draft: Draft, corpus: str | None) -> bool:
+    if corpus and corpus not in page.corpora:
+        return False  # it left the memory, which is no other data
     return draft.data not in ("", page.corpora.selected(corpus).data_key)
 
 

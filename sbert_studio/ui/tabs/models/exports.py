@@ -86,9 +86,9 @@ def act(page: Page, owner: object, chosen: str, corpus: str | None, selection: S
     item = selection.item if isinstance(selection.item, Mapping) else {}
     if selection.action == "start":
         size = item.get("size")
-        data = page.corpora.selected(corpus).corpus if item.get("own") else None
+        data = page.corpora.chosen(corpus).corpus if item.get("own") else None
         shown = str(item.get("model") or chosen)  # another model may have been selected a moment ago
-        start_export(page, owner, shown, str(item.get("format")), data, size if size in _SIZES else 0)
+        start_export(page, owner, shown, str(item.get("format")), data, size if isinstance(size, int) and size in _SIZES else 0)
     elif selection.action == "stop":
         page.studio.export_jobs.stop(page.visitor(owner), str(item.get("id")))
     elif selection.action == "download":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +246,48 @@ def test_few_documents_cannot_prove_a_gain(page: Page, tmp_path: Path) -> None:
     click(page, few, "start", "pairs")
     job, view = end_job(page, few)
     assert "a gain cannot be proved" in steps_of(view)["pairs"]["text"], job
+
+
+def test_only_one_step_at_a_time_runs_with_the_same_documents(page: Page, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    load = documents._load
+
+    def wait(*arguments: Any) -> Any:
+        assert released.wait(60)
+        return load(*arguments)
+
+    monkeypatch.setattr(documents, "_load", wait)
+    for _ in range(2):  # a double click
+        click(page, corpus, "start", "pairs", crop=False)
+    assert len(page.studio.document_jobs.list_jobs("local")) == 1
+    released.set()
+    job, _view = end_job(page, corpus)
+    assert job.status == "finished", job
+    pairs = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
+    assert pairs is not None
+    page.files.touch("local", pairs.id, "", {**pairs.layout, "comparison": {"model": ["run", 1, None]}})
+    released.clear()
+    click(page, corpus, "start", "pairs", crop=False)
+    with pytest.raises(StudioError, match=r"Pairs from .* is still under way"):
+        click(page, corpus, "start", "negatives")
+    released.set()
+    end_job(page, corpus)
+    again = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
+    assert again is not None and again.id == pairs.id and again.layout["comparison"], "the same pairs keep their comparison"
+
+
+def test_documents_without_hard_negatives_keep_their_pairs(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "page.jsonl"
+    path.write_text(json.dumps({"title": "All refunds", "text": "It is late. We pay it back. Then the card is charged. " * 3}))
+    corpus = page.corpora.keep(None, page.corpora.read(path, ["text"]))
+    click(page, corpus, "start", "pairs")
+    assert end_job(page, corpus)[0].status == "finished"
+    click(page, corpus, "start", "negatives")
+    job, view = end_job(page, corpus)
+    assert job.status == "failed" and "no hard negatives were found" in str(job.message), job
+    assert view.negatives_file == props(visible=False)
+    opened = handlers.show_data(page, None, corpus, None, {}, None, "")
+    assert opened is not None and opened.file.view.draft is not None
 
 
 def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus: str, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_rows_that_are_not_checked_yet_are_checked_by_start_and_not_over_other_d
     page.drafts.put(replace(page.drafts.get(second), data="file:other text "), second)
     with pytest.raises(StudioError, match="still being read"):
         handlers._planned(page, second, None, None, settings)
+    assert handlers._planned(page, second, "no longer in memory", None, settings).plan is not None
 
 
 def test_rows_of_data_that_was_left_meanwhile_are_cleared_and_not_stored(page: Page, pairs: Path) -> None:
