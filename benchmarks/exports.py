@@ -42,7 +42,7 @@ def tuned_static(options: argparse.Namespace, folder: Path) -> str:
 def tuned_decoder(options: argparse.Namespace, folder: Path) -> str:
     if options.decoder is None:
         raise SystemExit("error: there is no decoder. hint: add --decoder FOLDER")
-    return _train(options.decoder, options, folder / "decoder", "--method", "lora", "--epochs", 1)
+    return _train(options.decoder, options, folder / "decoder", "--method", "lora", "--epochs", 1, "--folds", 0)
 
 
 def _train(base: object, options: argparse.Namespace, out: Path, *more: object) -> str:

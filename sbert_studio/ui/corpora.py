@@ -15,7 +15,7 @@ from .sessions.file_store import CORPUS, EditConflictError, FileStore
 from .sessions.language import notify_info, notify_warning
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import session_id
-from .state import DrawnMap, SelectedCorpus
+from .state import DrawnMap, JobTopic, SelectedCorpus
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -228,11 +228,18 @@ def open_column(page: Page, corpus: str, column: str, owner: object = None) -> s
 
 
 def delete_file(page: Page, corpus: str, owner: object, language: str = "en") -> str:
-    """Delete the visitor's file with what was made from it, and return the key of the sample that is selected instead."""
+    """Delete the visitor's file with what was made from it, and return the key of the sample that is selected instead.
+
+    Jobs that make more from it are stopped.
+    """
     selected, visitor = page.corpora.get(corpus), page.visitor(owner)
     page.files.remove(visitor, selected.id.removeprefix(FILE))
+    keys = f"{selected.id} "  # how each data_key of the file begins, with any columns
+    for job in page.studio.document_jobs.list_active(visitor):
+        if isinstance(job.about, JobTopic) and job.about.data.startswith(keys):
+            page.studio.document_jobs.stop(visitor, job.id)
     for file in page.files.list_files(visitor):
-        if str(file.layout.get("data", "")).startswith(f"{selected.id} "):  # a data_key, with any columns
+        if str(file.layout.get("data", "")).startswith(keys):
             page.files.remove(visitor, file.id)
     page.corpora.remove(corpus)
     notify_info("Your file was deleted here.", duration=6, title=html.escape(selected.corpus.name))

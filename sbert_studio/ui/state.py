@@ -112,6 +112,14 @@ class SelectedCorpus:
 
 
 @dataclass(frozen=True)
+class JobTopic:
+    """The data (``data_key``) and the step of a job with documents."""
+
+    data: str
+    step: str
+
+
+@dataclass(frozen=True)
 class EarlierEdits:
     """Edits of a map that are reapplied when the map is redrawn and can be undone."""
 

@@ -29,6 +29,7 @@ from ...basket import LabelledPair
 from ...components import form_key
 from ...corpora import FILE
 from ...sessions import file_store
+from ...state import JobTopic
 from ...views import Value, column, shorten, table
 
 if TYPE_CHECKING:
@@ -123,14 +124,6 @@ class StepResult:
 
     def describe(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class JobTopic:
-    """The data and the step of a job."""
-
-    data: str
-    step: str
 
 
 @dataclass(frozen=True)

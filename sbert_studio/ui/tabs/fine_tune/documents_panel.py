@@ -32,11 +32,11 @@ from ...handlers import time_left
 from ...panel import Panel
 from ...run_view import gain_view, use_model
 from ...sessions.file_store import restore_form_file
-from ...state import SEARCH, ModelChoice
+from ...state import SEARCH, JobTopic, ModelChoice
 from ...task_list import job_state
 from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table, view
 from . import documents
-from .documents import COMPARISON, ESTIMATE, NEGATIVES, PAIRS, GuideSettings, JobTopic, MadeData, StepResult, WritingInputs
+from .documents import COMPARISON, ESTIMATE, NEGATIVES, PAIRS, GuideSettings, MadeData, StepResult, WritingInputs
 from .handlers import open_file
 from .view_model import FileView
 
