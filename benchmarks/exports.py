@@ -9,8 +9,8 @@ decoder  a language model in FOLDER, such as SmolLM2-135M (``python tests/smollm
 
 The texts (support requests) are those that original and export are compared on, 200 of them; the pairs (scored pairs) are the training
 data. Both are samples by default. Prints rows of a Markdown table: format, runtime, minimum cosine, share of equal top-10 hits, size, and
-sentences per second of the export and of the original; a format that cannot hold the model, or that differs too much, says why instead.
-The commands go to stderr.
+sentences per second of the export and of the original (in float32; one pass over the texts, so that differences of a third are noise). A
+format that cannot hold the model, or that differs too much, says why instead. The commands go to stderr.
 """
 
 from __future__ import annotations
