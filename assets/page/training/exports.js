@@ -13,8 +13,8 @@
     const facts = (pairs) => el("dl", { class: "sb-facts" }, pairs.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact))));
     const start = el("button", { type: "button", id: "models-export-go", class: "sb-small-button", on: { click: () => { start.disabled = true; setTimeout(describe, REFUSED); select(host, "start", { model: value.model, format: chooser.value, size: Number(size.value), own: own.checked }); } } }, "Export");
     const job = el("div", { id: "models-export-job", class: "sb-exports-job" });
-    const compare = el("label", {}, own, el("span", {}, "Compare on the texts of the chosen data"));
-    const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, size, start), el("div", { class: "sb-field sb-exports" }, compare), about);
+    const compare = el("div", { class: "sb-field sb-field-checkbox sb-exports" }, el("label", {}, own, el("span", { class: "sb-field-name" }, "Compare on the texts of the chosen data")));
+    const form = el("div", {}, el("div", { class: "sb-field sb-exports" }, chooser, size, start), compare, about);
     const whole = el("details", { class: "sb-more" }, el("summary", {}, "Export for another program"), form, job);
     const drawJob = views.job(job);
     let value = null, timer = 0;
