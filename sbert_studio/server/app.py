@@ -176,8 +176,9 @@ class Server:
         return Response(self.metrics.render(**gauges), media_type="text/plain; version=0.0.4")
 
     def _describe(self, id: str) -> dict[str, Any]:
-        same = {"id": id, "object": "model", "created": self._created, "owned_by": "sbert-studio"}
-        return same | self.engine.models.get(id, self.engine.models[id.rpartition(":")[0] or id])
+        models, encoder = self.engine.models, self.engine.encoder
+        name = id if encoder is None or id in models else encoder.name  # the id of a role that is not listed
+        return {"id": id, "object": "model", "created": self._created, "owned_by": "sbert-studio", **models[name]}
 
     def _require_inputs(self, texts: Sequence[str], param: str) -> None:
         if not texts:

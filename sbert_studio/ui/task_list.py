@@ -138,12 +138,16 @@ def stop_task(page: Page, session: str, owner: object, task_id: str) -> None:
     raise StudioError("this task is no longer running", "open its tab to see the result")
 
 
-def job_state(job: JobView | None) -> Value | None:
-    """Return what changes whenever the view of a job must be drawn again."""
+def job_state(job: JobView | None, *, with_seconds: bool = True) -> Value | None:
+    """Return a value that changes whenever the view of a job must be drawn again.
+
+    Args:
+        with_seconds: whether the view shows the duration, and changes with each second.
+    """
     if job is None:
         return None
-    seconds = round(job.seconds) if job.active else 0
-    return {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")} | {"seconds": seconds}
+    state = {name: getattr(job, name) for name in ("id", "status", "phase", "done", "total", "stopping")}
+    return state | ({"seconds": round(job.seconds)} if with_seconds and job.active else {})
 
 
 def job_view(job: JobView | None, what: str = "word vectors") -> Value | None:

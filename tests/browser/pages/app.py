@@ -26,7 +26,7 @@ from .similarity import SimilarityTab
 from .tab import Part
 from .tray import Tray
 
-_NOTED = 200  # characters of a request, at its begin and at its end
+_NOTED = 200  # characters of a request, at its beginning and at its end
 _OFFERED = (1_000, *[2_500] * 9)  # milliseconds for an open list to offer an option, each time it is opened
 # One of these is in every page that has loaded.
 _CONTROLS = "#similarity-compare, #search-go, #map-draw, #tune-start, #evaluate-go, #models-cards"
@@ -55,7 +55,7 @@ class App:
         errors: console errors and uncaught exceptions so far.
         dialogs: messages of dialogs that opened (none should).
         foreign_requests: URLs of other hosts that the page asked for (none should be).
-        requests: time and begin of what the page sent to handlers.
+        requests: time and beginning of what the page sent to handlers.
     """
 
     page: Page

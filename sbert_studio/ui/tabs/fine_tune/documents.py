@@ -51,6 +51,7 @@ _USES = {PAIRS: "document-pairs", NEGATIVES: "hard-negatives"}
 _LONGER = 3  # times as long as their titles are the texts of a table of documents
 _MAX_RUNS = 20  # newest runs among which the one trained on the pairs is searched
 _MAX_DOUBTFUL, _MAX_PER_QUERY = 50, 2  # texts that the visitor is asked about, in all and for each query
+_LEAST_SHOWN = 0.0005  # difference that is shown as 0.001
 SUBMITTING = threading.Lock()
 """Held while work is submitted, so that a second click finds the first."""
 MAX_EXAMPLES = 4_000  # characters of the visitor's own queries, which are part of every prompt
@@ -343,10 +344,12 @@ def _describe_test(
     scores = page.studio.retrieval.evaluate([model] if model else [], queries, owner="", begin_phase=begin).models[0].scores
     least, score = None if scores is None else scores.detectable, 0.0 if scores is None else scores.means[METRICS[0]]
     values = {"n": f"{len(queries):,}", "score": f"{score:.3f}"}
-    if least is None or round(least, len("000")) == 0:  # nothing varies if no query, or each, finds its document
+    if least is None:
         found = _("They give {n} queries, too few to show a gain.", **values)
     elif score + least >= 1:
         found = _("Of {n} queries, the search already finds nearly everything (nDCG@10 {score}), so a gain cannot be shown.", **values)
+    elif least < _LEAST_SHOWN:  # no query finds its document, so that the scores do not vary
+        found = _("On {n} queries, nDCG@10 is {score} so far.", **values)
     else:
         found = _(
             "On {n} queries, nDCG@10 is {score} so far; a difference of more than about {least} can be shown.",

@@ -227,7 +227,7 @@ def _is_active(job: JobView | None, run: Run | None) -> bool:
 
 def _state(job: JobView | None, run: Run | None) -> Value:
     """Return what the steps show of the job and of the training run."""
-    return {"job": job_state(job), "run": None if run is None else [run.id, run.status, _run_share(run)]}
+    return {"job": job_state(job, with_seconds=False), "run": None if run is None else [run.id, run.status, _run_share(run)]}
 
 
 def _run_share(run: Run) -> str:
