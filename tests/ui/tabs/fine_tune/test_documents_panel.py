@@ -251,6 +251,25 @@ def test_few_documents_cannot_prove_a_gain(page: Page, tmp_path: Path) -> None:
     assert "a gain cannot be proved" in steps_of(view)["pairs"]["text"], job
 
 
+@pytest.mark.parametrize(
+    ("score", "least", "said"),
+    [
+        (0.4, 0.031, "0.400 so far; a difference of more than about 0.031"),
+        (0.0, 0.0, "nDCG@10 is 0.000 so far."),
+        (1.0, 0.0, "nearly everything"),
+    ],
+)
+def test_what_the_comparison_can_show_is_said_before(
+    page: Page, corpus: str, monkeypatch: pytest.MonkeyPatch, score: float, least: float, said: str
+) -> None:
+    scores = SimpleNamespace(detectable=least, means={"ndcg@10": score})
+    monkeypatch.setattr(page.studio.retrieval, "evaluate", lambda *_, **named: SimpleNamespace(models=[SimpleNamespace(scores=scores)]))
+    click(page, corpus, "start", "pairs")
+    job, view = end_job(page, corpus)
+    text = steps_of(view)["pairs"]["text"]
+    assert said in text and ("can be shown." in text) is (least > 0), job
+
+
 def test_only_one_step_at_a_time_runs_with_the_same_documents(page: Page, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     load = documents._load
