@@ -30,7 +30,7 @@ from .jobs import BeginPhase
 from .languages import LanguageService
 from .resources import Resources, Service
 from .results.training import MadePairs, MinedNegatives, MinedRow, SuspectedNegative
-from .written_queries import NOT_FOUND, WritingEstimate, WritingOptions, estimate_writing, finds_document, write_queries
+from .written_queries import NOT_FOUND, WritingEstimate, WritingOptions, estimate_writing, finds_document, list_counts, write_queries
 
 if TYPE_CHECKING:
     from ..data.loading.table import Table
@@ -132,12 +132,14 @@ class PairService(Service):
         found.pairs = [pair for pair in found.pairs if pair.document_id not in held_out]
         owners = [texts[place].document for place in source.places(held_out)]
         unused = {**found.unused_passages(owners), HELD_OUT: len(texts) - len(owners)}
-        if not found.pairs:
-            raise StudioError(
-                _("the documents of {name} give no pairs", name=source.documents.name), "use more or longer documents, or another source"
-            )
         for origin, reasons in found.dropped.items():
             dropped[origin] = {**dropped.get(origin, {}), **reasons}
+        if not found.pairs:
+            counts = sum(map(Counter, dropped.values()), Counter[str]())
+            hint = "use more or longer documents, or another source"
+            if counts:
+                hint = _("Dropped: {reasons}. Use more or longer documents, or another source.", reasons=list_counts(counts))
+            raise StudioError(_("the documents of {name} give no pairs", name=source.documents.name), hint)
         if missing := [origin for origin in origins if not found.kept[origin]]:
             notes.append(_("No pairs were made from: {origins}.", origins=", ".join(missing)))
         unused = {reason: count for reason, count in unused.items() if count}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import StudioError
 from ..explore.search import SemanticIndex
-from ..i18n import _
+from ..i18n import _, join
 from ..models.base import require_finite_vectors
 from ..progress import Progress
 from ..serialization import JsonResult, doc
@@ -110,7 +110,8 @@ def estimate_writing(
     seconds = (time.perf_counter() - start) * len(chosen) / max(1, len(trial))
     written = [answer for answer in answers if not isinstance(answer, ModelError)]
     if not written:
-        reason = next((answer.reason for answer in answers if isinstance(answer, ModelError)), _("there is no passage"))
+        reasons = Counter(answer.reason for answer in answers if isinstance(answer, ModelError))
+        reason = next(iter(reasons), _("there is no passage")) if len(reasons) < 2 else list_counts(reasons)
         raise StudioError(
             _("the language model wrote no query: {reason}", reason=reason), _("check its address, name and key, and the instruction")
         )
@@ -142,6 +143,11 @@ def write_queries(
         )
         notes.append(note)
     return queries, Counter(error.reason for error in errors), notes
+
+
+def list_counts(counts: Mapping[str, int]) -> str:
+    """Return ``reason number, …``."""
+    return join(", ", [_("{reason} {number}", reason=reason, number=f"{number:,}") for reason, number in counts.items()])
 
 
 def clean_query(answer: str) -> str:

@@ -42,9 +42,9 @@ class Page:
 
     Attributes:
         saved_model, saved_form, saved_duplicates: selected model, Fine-tune form and decisions on near-duplicates, stored in the browser.
-        timer, runs_timer, fits_timer, evaluations_timer, documents_timer: timers that tick while a run is followed, all the time, and
-            while a job that trains static embeddings, evaluates, or makes training data from documents is running. They are at the root of
-            the page, where they are always mounted.
+        timer, runs_timer, fits_timer, evaluations_timer, documents_timer, guide_timer: timers that tick while a run is followed, all the time,
+            while a job that trains static embeddings, evaluates, or makes training data from documents is running, and while documents are
+            selected. They are at the root of the page, where they are always mounted.
         on_load: called with the event after which the visitor has an id, once all tabs are drawn.
         corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys stored in states.
         files, downloads, training_tables: files on disk.
@@ -66,6 +66,7 @@ class Page:
     fits_timer: gr.Timer = field(init=False)
     evaluations_timer: gr.Timer = field(init=False)
     documents_timer: gr.Timer = field(init=False)
+    guide_timer: gr.Timer = field(init=False)
     # One gr.State for each field of Session.
     corpus: gr.State = field(init=False)
     data: gr.State = field(init=False)
@@ -106,7 +107,7 @@ class Page:
         poll = self.studio.settings.poll_seconds
         self.timer, self.runs_timer = gr.Timer(poll, active=False), gr.Timer(4 * poll)
         self.fits_timer, self.evaluations_timer = gr.Timer(poll, active=False), gr.Timer(poll / 2, active=False)
-        self.documents_timer = gr.Timer(poll, active=False)
+        self.documents_timer, self.guide_timer = gr.Timer(poll, active=False), gr.Timer(4 * poll, active=False)
         self.owner = _browser_state({"owner": "", "job": ""})
         self.saved_form = _browser_state({"file": ""}, "-form")
         self.saved_duplicates = _browser_state({"corpus": ""}, "-alike")

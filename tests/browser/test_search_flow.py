@@ -9,6 +9,7 @@ from waiting import wait_until
 
 from .data import corpus_csv, csv_text
 from .pages import App
+from .pages.held import requests_held
 from .serve import BEGUN, HOLD
 
 MODEL, READER = "all-MiniLM-L6-v2", "universal-sentence-encoder"
@@ -29,6 +30,7 @@ def test_a_corpus_is_searched_narrowed_and_compared(app: App, tmp_path: Path) ->
     search_a_file(app)
     search_by_words(app)
     take_the_table_away(app)
+    wait_for_a_file_that_is_still_uploaded(app)
     narrow_and_compare(app)
     cancel_a_search(app, tmp_path / "cancelled")
     ask_again_while_a_search_runs(app, tmp_path / "superseded")
@@ -64,6 +66,25 @@ def search_by_words(app: App) -> None:
     assert {word.casefold() for word in marked} == {"my", "card"}
     expect(search.query).to_be_in_viewport()
     expect(search.rows.nth(3)).to_be_in_viewport(ratio=1)
+
+
+def wait_for_a_file_that_is_still_uploaded(app: App) -> None:
+    """The data shown in the dialog, read before, cannot be taken for those of the new file."""
+    page, use, name = app.page, app.page.locator("#data-use"), app.page.locator("#data-review h3").first
+    app.settle()
+    page.click("#data-open")
+    app.settle()
+    app.upload("data-file", "first.csv", csv_text(["text"], [["one text"], ["another text"]]))
+    expect(name).to_have_text("first.csv")
+    app.settle()
+    expect(use).to_be_visible()
+    with requests_held(page, "**/upload?*"):
+        app.upload("data-file", "second.csv", corpus_csv())
+        expect(use).to_be_hidden()
+    expect(name).to_have_text("second.csv")
+    expect(use).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#add-data")).to_be_hidden()
 
 
 def take_the_table_away(app: App) -> None:

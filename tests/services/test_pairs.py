@@ -139,6 +139,18 @@ def test_a_model_that_writes_nothing_stops_before_all_passages_are_sent(studio: 
         studio.pairs.make(source, ["llm"])
 
 
+def test_every_reason_is_given_where_no_query_is_usable(studio: Studio, documents: Documents, tmp_path: Path) -> None:
+    source = studio.pairs.read(documents)
+    long = source.texts[0]
+    with serve_model(lambda prompt: Reply("cat " * 100 if long in prompt else "I'm sorry, I cannot.")) as server:
+        model = LanguageModel(Endpoint.parse(server.url, "tiny"), tmp_path / "cache", 5)
+        with pytest.raises(StudioError, match=r"no query: the answer is longer than a query 1, the model declined \d"):
+            studio.pairs.estimate(source, model)
+        with pytest.raises(StudioError, match="give no pairs") as refused:
+            studio.pairs.make(source, ["llm"], language_model=model)
+    assert str(refused.value.hint).startswith("Dropped: the answer is longer than a query 1, the model declined 11. ")
+
+
 def test_negatives_come_from_other_documents_with_scores_and_doubts(studio: Studio, documents: Documents, tmp_path: Path) -> None:
     source = studio.pairs.read(documents)
     found = studio.pairs.make(source)

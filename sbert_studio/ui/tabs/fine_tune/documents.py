@@ -24,7 +24,7 @@ from ....i18n import _, join, ngettext, restore_messages, store_messages, to_sen
 from ....registry import setting
 from ....runs.files import RunFiles
 from ....services.pairs import HELD_OUT
-from ....services.written_queries import INSTRUCTION, WritingOptions
+from ....services.written_queries import INSTRUCTION, WritingOptions, list_counts
 from ...basket import LabelledPair
 from ...components import form_key
 from ...corpora import FILE
@@ -156,8 +156,8 @@ def are_documents(selected: SelectedCorpus) -> bool:
         return True
     if any(normalize(name) in TITLE for name in selected.text_columns):
         return True
-    title = next((cells for name, cells in corpus.fields.items() if normalize(name) in TITLE), ())
-    return sum(map(len, corpus.texts)) > _LONGER * sum(map(len, title)) > 0
+    titles = sum(map(len, next((cells for name, cells in corpus.fields.items() if normalize(name) in TITLE), ())))
+    return titles > 0 and sum(map(len, corpus.texts)) > _LONGER * titles
 
 
 def keep_made(page: Page, visitor: str, made: MadeData) -> None:
@@ -436,10 +436,10 @@ def _pairs_table(pairs: MadePairs) -> Value:
     """Return ten pairs of each origin, and the number of pairs that were kept and dropped."""
     counts = []
     for origin in dict.fromkeys((*pairs.kept, *pairs.dropped)):
-        reasons = [_("{reason} {number}", reason=reason, number=f"{number:,}") for reason, number in pairs.dropped.get(origin, {}).items()]
+        reasons = list_counts(pairs.dropped.get(origin, {}))
         values = {"origin": ORIGINS[origin], "kept": f"{pairs.kept.get(origin, 0):,}"}
         counts.append(
-            _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=join(", ", reasons))
+            _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=reasons)
             if reasons
             else _("{origin}: {kept} kept.", **values)
         )

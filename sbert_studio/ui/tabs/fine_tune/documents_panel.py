@@ -79,6 +79,7 @@ class GuideView:
     steps: Value | Unchanged | None = None
     guide_state: Value | Unchanged | None = None
     documents_timer: Update | Unchanged = UNCHANGED
+    guide_timer: Update | Unchanged = UNCHANGED
     pairs_file: Update | Unchanged = UNCHANGED
     negatives_file: Update | Unchanged = UNCHANGED
     inspected: Value | Unchanged | None = UNCHANGED
@@ -115,6 +116,13 @@ def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value
     if job is not None and isinstance(job.result, StepResult) and job.result.file and state["job"] != shown.get("job"):
         made = f"{job.result.file} {job.id}"
     return _view(page, corpus, owner, made=made, records_state=True)
+
+
+def watch_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
+    """Show work that another page of the visitor has begun or ended."""
+    selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
+    state = _state(documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected).run)
+    return None if state == guide_state else _view(page, corpus, owner)
 
 
 def click_step(
@@ -207,13 +215,14 @@ def _view(
     """
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
     if not documents.are_documents(selected):
-        return GuideView(_HIDDEN, inspected=None, documents_timer=props(active=False))
+        return GuideView(_HIDDEN, inspected=None, documents_timer=props(active=False), guide_timer=props(active=False))
     job, found = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected)
     return GuideView(
         guide=props(visible=True),
         steps=steps_view(page, selected, found, job),
         guide_state=_state(job, found.run) if records_state else UNCHANGED,
         documents_timer=props(active=not records_state or _is_active(job, found.run)),
+        guide_timer=props(active=True),
         pairs_file=props(visible=found.pairs is not None),
         negatives_file=props(visible=found.negatives is not None),
         inspected=inspected,
@@ -411,6 +420,7 @@ def connect(page: Page, panel: Panel) -> None:
     panel.on(page.data.change, show_guide, quiet=True)
     panel.on(page.runs_version.change, refresh_guide, quiet=True)
     panel.on(page.documents_timer.tick, poll_guide, queue=False, trigger_mode="once", quiet=True)
+    panel.on(page.guide_timer.tick, watch_guide, queue=False, trigger_mode="once", quiet=True)
     clicked = panel.on(panel["steps"].select, click_step, each=True, quiet=True)
     clicked.success(None, js="() => SB.revealShown('guide-inspected')")
     panel.on(panel["inspected"].select, answer_doubtful, output="basket_version", each=True, quiet=True)

@@ -288,8 +288,12 @@ def test_only_one_step_at_a_time_runs_with_the_same_documents(page: Page, corpus
     pairs = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
     assert pairs is not None
     page.files.touch("local", pairs.id, "", {**pairs.layout, "comparison": {"model": ["run", 1, None]}})
+    elsewhere = documents_panel.show_guide(page, corpus, None).guide_state
+    assert isinstance(elsewhere, dict) and documents_panel.watch_guide(page, corpus, None, elsewhere) is None
     released.clear()
     click(page, corpus, "start", "pairs", crop=False)
+    seen = documents_panel.watch_guide(page, corpus, None, elsewhere)
+    assert seen is not None and steps_of(seen)["pairs"]["status"] == "running" and seen.documents_timer == props(active=True)
     with pytest.raises(StudioError, match=r"Pairs from .* is still under way"):
         click(page, corpus, "start", "negatives")
     released.set()
