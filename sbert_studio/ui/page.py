@@ -42,9 +42,9 @@ class Page:
 
     Attributes:
         saved_model, saved_form, saved_duplicates: selected model, Fine-tune form and decisions on near-duplicates, stored in the browser.
-        timer, runs_timer, fits_timer, evaluations_timer, documents_timer, guide_timer: timers that tick while a run is followed, all the time,
-            while a job that trains static embeddings, evaluates, or makes training data from documents is running, and while documents are
-            selected. They are at the root of the page, where they are always mounted.
+        timer, runs_timer, fits_timer, evaluations_timer, documents_timer, guide_timer: timers that tick while a run is followed, all the
+            time, while a job that trains static embeddings, evaluates, or makes training data from documents is running, and while
+            documents are selected. They are at the root of the page, where they are always mounted.
         on_load: called with the event after which the visitor has an id, once all tabs are drawn.
         corpora, maps, pair_scores, drafts, duplicates, model_diffs: values in memory, by the keys stored in states.
         files, downloads, training_tables: files on disk.

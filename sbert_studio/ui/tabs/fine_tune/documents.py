@@ -439,9 +439,7 @@ def _pairs_table(pairs: MadePairs) -> Value:
         reasons = list_counts(pairs.dropped.get(origin, {}))
         values = {"origin": ORIGINS[origin], "kept": f"{pairs.kept.get(origin, 0):,}"}
         counts.append(
-            _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=reasons)
-            if reasons
-            else _("{origin}: {kept} kept.", **values)
+            _("{origin}: {kept} kept; dropped: {reasons}.", **values, reasons=reasons) if reasons else _("{origin}: {kept} kept.", **values)
         )
     rows = [[ORIGINS[pair.origin], shorten(pair.query), shorten(pair.document)] for pair in pairs.examples]
     columns = [column("Source", ours=True), column("Query"), column("Passage", main=True)]
