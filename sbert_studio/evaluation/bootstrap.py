@@ -31,6 +31,8 @@ MIN_CLUSTERS = 5
 
 In simulations with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
 """
+_FEW = 10  # clusters that differ from 0 or from 1, below which percentiles are too narrow
+_ALL_SIGNS, _DRAWN_SIGNS, _CHANCE = 12, 4000, 0.05
 _CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
 _TOTAL_CLUSTERS: ContextVar[int] = ContextVar("total_clusters", default=0)
 
@@ -179,6 +181,51 @@ def wilson_interval(shares: np.ndarray, share: float, count: int) -> list[float]
     half = _Z * np.sqrt(share * (1 - share) / rows + wide / (4 * rows)) / (1 + wide)
     middle = (share + wide / 2) / (1 + wide)
     return [float(max(0.0, middle - half)), float(min(1.0, middle + half))]
+
+
+def mean_interval(means: np.ndarray, values: np.ndarray, clusters: np.ndarray) -> list[float]:
+    """Return the 95 % interval of a mean of values in [0, 1]: percentiles, and near 0 and 1 the Wilson interval as well.
+
+    In simulations with ten values of which nine are 1 on average, or 100 of which 99 are, percentiles alone cover the true mean in 60 to
+    66 % of the cases; with the Wilson interval, in at least 98 %.
+
+    Args:
+        means: the mean in every resample.
+        values: (n,) values.
+        clusters: (n,) number of the cluster of each value, from 0.
+    """
+    interval = percentile_interval(means)
+    if not interval or min(len(np.unique(clusters[values < 1])), len(np.unique(clusters[values > 0]))) >= _FEW:
+        return interval
+    wide = wilson_interval(means, float(values.mean()), int(clusters.max()) + 1)
+    return [min(interval[0], wide[0]), max(interval[1], wide[1])]
+
+
+def is_beyond_chance(differences: np.ndarray, clusters: np.ndarray) -> bool:
+    """Test paired differences by randomization (Smucker et al. 2007): the sign of each cluster's sum is drawn.
+
+    Bootstrap intervals are too narrow where few rows differ: with equal systems that differ in 5 of 100 rows, 10 % exclude zero.
+
+    Args:
+        differences: (n,) differences of two systems.
+        clusters: (n,) number of the cluster of each, from 0.
+
+    Returns:
+        whether at most 5 % of the drawn sums are as far from zero as the actual one.
+    """
+    sums = np.bincount(clusters, differences)
+    sums = sums[np.abs(sums) > 1e-12]
+    if len(sums) <= _ALL_SIGNS:
+        signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
+    else:
+        signs = 1 - 2 * np.random.default_rng(_SEED).integers(0, 2, (_DRAWN_SIGNS, len(sums)))
+    drawn, actual = np.abs(signs @ sums), abs(float(sums.sum()))
+    return bool((drawn >= actual - 1e-9).mean() <= _CHANCE)
+
+
+def include_zero(interval: list[float]) -> list[float]:
+    """Extend an interval to zero."""
+    return interval and [min(interval[0], 0.0), max(interval[1], 0.0)]
 
 
 def paired_gain(base: np.ndarray | None, tuned: np.ndarray | None) -> dict[str, Any]:

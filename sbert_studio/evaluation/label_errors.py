@@ -148,7 +148,8 @@ def _doubt_scores(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
     half = max(5, round(min(_NEIGHBORS * len(targets), _MOST_NEIGHBORS) / 2))
     residuals, bias = (targets - predicted)[order], np.empty(len(targets))
     for place, row in enumerate(order):  # a linear regression errs where the scores bend, and wrong labels pull it to the middle
-        bias[row] = np.median(residuals[max(0, place - half) : place + half + 1])
+        # Without its own: a wrong label would move its prediction towards itself.
+        bias[row] = np.median(np.concatenate([residuals[max(0, place - half) : place], residuals[place + 1 : place + half + 1]]))
     corrected = (predicted + bias).clip(0, 1)
     difference = np.abs(targets - corrected)
     # Where a score cannot be predicted, the correction makes half of the differences zero: a fifth of the rows are never all wrong.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data.split import cluster_rows
 from ..models.similarity import similarity, unit
 from ..progress import checkpoint
-from .bootstrap import bootstrap_scores, percentile_interval, resample_clusters
+from .bootstrap import bootstrap_scores, include_zero, is_beyond_chance, mean_interval, percentile_interval, resample_clusters
 from .encoding import EncodedColumns
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ METRICS = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "map@100")
 """Metrics of a ranking, the main one first."""
 MAIN = METRICS[0]
 DEPTH = 100
-"""Number of documents per query that are ranked."""
+"""Number of documents per query that are ranked, besides those that tie with the last one."""
 CUT = 10
 _CELLS = 4_000_000  # cells per block of scores: 16 MB
 _MARGIN = 3e-5  # upper bound of the float32 error of a cosine
@@ -37,11 +38,19 @@ class Ranking:
     rows: np.ndarray
     scores: np.ndarray
 
+    def end(self, depth: int | None) -> int:
+        """Return the number of the first ``depth`` documents and of those that tie with the last of them; of all without a depth."""
+        if depth is None or depth >= len(self.rows):
+            return len(self.rows)
+        return int(np.searchsorted(-self.scores, -self.scores[depth - 1], side="right"))
+
     @classmethod
     def sort(cls, rows: np.ndarray, scores: np.ndarray, depth: int | None = DEPTH) -> Ranking:
-        """Return the best ``depth`` of (m,) rows by (m,) scores; ties by row."""
-        order = np.lexsort((rows, -scores))[:depth]
-        return cls(np.asarray(rows, np.int64)[order], scores[order])
+        """Return the best ``depth`` of (m,) rows by (m,) scores, and those that tie with the last of them; ties by row."""
+        order = np.lexsort((rows, -scores))
+        whole = cls(np.asarray(rows, np.int64)[order], scores[order])
+        last = whole.end(depth)
+        return cls(whole.rows[:last], whole.scores[:last])
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +60,12 @@ class RankingScores:
     Attributes:
         by_query: (q, 5) value of each of :data:`METRICS` for each query.
         resampled: (resamples, 5) means in every bootstrap resample of the queries; empty with too few queries.
+        clusters: (q,) number of the cluster of each query, which is drawn as a whole.
     """
 
     by_query: np.ndarray
     resampled: np.ndarray
+    clusters: np.ndarray
 
     @property
     def means(self) -> dict[str, float]:
@@ -63,7 +74,13 @@ class RankingScores:
     @property
     def intervals(self) -> dict[str, list[float]]:
         """95 % bootstrap interval of each metric; empty lists with too few queries."""
-        return {name: percentile_interval(self.resampled[:, place]) for place, name in enumerate(METRICS)}
+        columns = zip(METRICS, self.resampled.T, self.by_query.T, strict=True)
+        return {name: mean_interval(means, values, self.clusters) for name, means, values in columns}
+
+    def interval_of_gain(self, base: RankingScores) -> list[float]:
+        """Return the 95 % interval of the main metric's gain over a base model: paired bootstrap, with 0 unless it is beyond chance."""
+        interval = percentile_interval(self.resampled[:, 0] - base.resampled[:, 0])
+        return interval if is_beyond_chance(self.by_query[:, 0] - base.by_query[:, 0], self.clusters) else include_zero(interval)
 
     @property
     def detectable(self) -> float | None:
@@ -139,9 +156,10 @@ def score_rankings(rankings: Sequence[Ranking], data: RetrievalSet) -> RankingSc
     ]
     by_query = np.array(rows)
     # Queries from the structure of one document are similarly difficult: whole documents are drawn.
-    with resample_clusters([data.owners[min(grades)] for grades in data.grades] if data.owners else data.queries):
+    groups = [data.owners[min(grades)] for grades in data.grades] if data.owners else data.queries
+    with resample_clusters(groups):
         drawn = bootstrap_scores(lambda block: block @ by_query / block.sum(axis=1, keepdims=True), len(by_query))
-    return RankingScores(by_query, drawn)
+    return RankingScores(by_query, drawn, cluster_rows([groups]))
 
 
 def gains_of(ranking: Ranking, grades: Mapping[int, float]) -> np.ndarray:
@@ -158,7 +176,7 @@ def rank_vectors(
     ignored: Mapping[int, Sequence[int]] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Ranking]:
-    """Yield the best :data:`DEPTH` documents of each query by the similarity of their vectors, exactly.
+    """Yield the best :data:`DEPTH` documents of each query by the similarity of their vectors, exactly, with those that tie with the last.
 
     Args:
         queries: (q, d) vectors.
@@ -220,18 +238,17 @@ class RetrievalProbe:
 
     def __init__(self, data: RetrievalSet, encoder: Encoder) -> None:
         self._data, self._ignored = data, data.ignored()
-        self.untuned, self._resampled = self._evaluate(encoder)
+        self._base, self.untuned = self._evaluate(encoder)
 
     def __call__(self, encoder: Encoder) -> dict[str, Any]:
         """Return the scores of another model, with ``change_interval``: the 95 % interval of its change (paired bootstrap)."""
-        found, resampled = self._evaluate(encoder)
-        return {**found, "change_interval": percentile_interval(resampled - self._resampled)}
+        scores, found = self._evaluate(encoder)
+        return {**found, "change_interval": scores.interval_of_gain(self._base)}
 
-    def _evaluate(self, encoder: Encoder) -> tuple[dict[str, Any], np.ndarray]:
+    def _evaluate(self, encoder: Encoder) -> tuple[RankingScores, dict[str, Any]]:
         data = self._data
         encoded = EncodedColumns(encoder, [data.queries, data.documents], roles=["query", "document"])
         queries, documents = encoded.of(data.queries, "query"), encoded.of(data.documents, "document")
         owners = np.arange(len(documents))
         scores = score_rankings(list(rank_vectors(queries, documents, owners, encoder.similarity_name, ignored=self._ignored)), data)
-        found = {"metric": MAIN, "score": scores.means[MAIN], "rows": len(data), "interval": scores.intervals[MAIN]}
-        return found, scores.resampled[:, 0]
+        return scores, {"metric": MAIN, "score": scores.means[MAIN], "rows": len(data), "interval": scores.intervals[MAIN]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,11 +29,19 @@ class Hit:
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit]], k: int = 60) -> list[Hit]:
-    """Fuse rankings by Σ 1 / (k + rank) (Cormack et al. 2009), best first."""
+    """Fuse rankings by Σ 1 / (k + rank) (Cormack et al. 2009), best first.
+
+    Hits with equal scores have the mean of their ranks, so that the order of the rows does not matter.
+    """
     scores: dict[int, float] = {}
     for ranking in rankings:
-        for rank, hit in enumerate(ranking, 1):
-            scores[hit.row] = scores.get(hit.row, 0.0) + 1 / (k + rank)
+        first = 1
+        for _score, run in groupby(ranking, key=lambda hit: hit.score):
+            tied = list(run)
+            rank = first + (len(tied) - 1) / 2
+            for hit in tied:
+                scores[hit.row] = scores.get(hit.row, 0.0) + 1 / (k + rank)
+            first += len(tied)
     return [Hit(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ from .training_history import TrainingHistory, describe_overlap
 
 if TYPE_CHECKING:
     from ..data.retrieval import RetrievalSet
+    from ..explore.bm25 import LexicalIndex
+    from ..explore.search import Hit
 
 Candidates = Literal["all", "judged"]
 _AT_ONCE = 32  # queries re-ranked at once
@@ -256,7 +259,7 @@ class RetrievalService(Service):
             checkpoint()
             left_out = set(ignored.get(query, ()))
             rows = np.fromiter(sorted(data.grades[query]), np.int64) if options.candidates == "judged" else None
-            hits = index.search(text, DEPTH + len(left_out) if rows is None else len(rows), rows)
+            hits = search_with_ties(index, text, DEPTH + len(left_out)) if rows is None else index.search(text, len(rows), rows)
             scores = {hit.row: hit.score for hit in hits if hit.row not in left_out}
             if rows is not None:  # a given candidate without a shared word is ranked last
                 scores = dict.fromkeys(rows.tolist(), 0.0) | scores
@@ -279,19 +282,24 @@ class RetrievalService(Service):
         for start in range(0, len(rankings), _AT_ONCE):
             checkpoint()
             part = rankings[start : start + _AT_ONCE]
+            ends = [one.end(depth) for one in part]
             if vectors is None:
                 pairs = [
-                    (data.queries[start + at], data.documents[row]) for at, one in enumerate(part) for row in one.rows[:depth].tolist()
+                    (data.queries[start + at], data.documents[row])
+                    for at, (one, end) in enumerate(zip(part, ends, strict=True))
+                    for row in one.rows[:end].tolist()
                 ]
                 scores = np.asarray(require_finite(scorer.predict(pairs)), np.float64) if pairs else np.empty(0)
             else:
                 per_query = (
-                    scorer.score_candidates([data.queries[start + at]], vectors[one.rows[:depth]])[0] for at, one in enumerate(part)
+                    scorer.score_candidates([data.queries[start + at]], vectors[one.rows[:end]])[0]
+                    for at, (one, end) in enumerate(zip(part, ends, strict=True))
                 )
                 scores = require_finite(np.concatenate([np.asarray(own, np.float64) for own in per_query]))
-            for one, own in zip(part, np.split(scores, np.cumsum([len(one.rows[:depth]) for one in part])[:-1]), strict=True):
+            for one, own in zip(part, np.split(scores, np.cumsum(ends)[:-1]), strict=True):
                 head, rest = Ranking.sort(one.rows[: len(own)], own, None), one.rows[len(own) :]
-                below = (own.min() if len(own) else 0.0) - 1 - np.arange(len(rest))
+                place = np.cumsum(np.diff(one.scores[len(own) :], prepend=np.inf) < 0)  # ties stay ties
+                below = (own.min() if len(own) else 0.0) - place
                 found.append(Ranking(np.concatenate([head.rows, rest]), np.concatenate([head.scores, below])))
             if progress is not None:
                 progress(min(start + _AT_ONCE, len(rankings)), len(rankings))
@@ -331,6 +339,16 @@ def _with_alternatives(data: RetrievalSet) -> RetrievalSet:
     return replace(data.take(kept), notes=(*data.notes, note))
 
 
+def search_with_ties(index: LexicalIndex, query: str, depth: int) -> list[Hit]:
+    """Return the best ``depth`` rows, and those that tie with the last of them."""
+    most = depth
+    while True:
+        hits = index.search(query, most)
+        if len(hits) < most or hits[-1].score < hits[depth - 1].score:
+            return [hit for hit in hits if hit.score >= hits[min(depth, len(hits)) - 1].score]
+        most *= 4
+
+
 def _score(system: _System, data: RetrievalSet) -> RetrievalScores:
     checkpoint()
     scores = score_rankings(system.rankings, data)
@@ -363,12 +381,16 @@ def _comparison(subject: str, first: RetrievalScores, second: RetrievalScores) -
     scores = first.metric(MAIN), second.metric(MAIN)
     drawn = [None if one.scores is None else one.scores.resampled[:, 0] for one in (first, second)]
     interval, chance = paired_difference(scores, (drawn[0], drawn[1]))
+    if interval is not None and first.scores is not None and second.scores is not None:
+        low, high = second.scores.interval_of_gain(first.scores)
+        interval = low, high
     return Comparison(subject, "file", "retrieval", MAIN, (first.name, second.name), scores, interval, chance)
 
 
 _SHOWN = 200  # characters of a document
 _SIMILAR = 0.8  # minimum Jaccard similarity of the words of near-duplicates
 _MIN_WORDS = 2  # minimum number of common words of a language
+_KANA = re.compile(r"[\u3041-\u30ff]")
 
 
 def find_misses(data: RetrievalSet, rankings: Sequence[Ranking], is_truncated: np.ndarray | None) -> Iterator[MissedDocument]:
@@ -394,15 +416,16 @@ def find_misses(data: RetrievalSet, rankings: Sequence[Ranking], is_truncated: n
         missed = [row for row, grade in grades.items() if grade > 0 and row not in first]
         if not missed:
             continue
-        asked = frozenset(tokenize(data.queries[query])) - stop_words()
+        asked = frozenset(tokenize(data.queries[query]))
+        asked = asked - stop_words() or asked
         spoken = detect_language(data.queries[query], _MIN_WORDS)
         others = [row for row in first if grades.get(row, 0.0) <= 0]
         for row in missed:
             above = next((other for other in others if _jaccard(words(row), words(other)) >= _SIMILAR), None)
             applies: dict[Reason, bool] = {
                 "near-duplicate above": above is not None,
-                "other language": bool(spoken and language(row) and spoken != language(row)),
-                "no shared words": asked.isdisjoint(words(row)),
+                "other language": _differ(spoken, language(row), data.queries[query]),
+                "no shared words": bool(asked) and asked.isdisjoint(words(row)),
                 "longer than the limit": is_truncated is not None and bool(is_truncated[row]),
             }
             reasons = tuple(reason for reason, holds in applies.items() if holds) or ("other texts are closer",)
@@ -416,6 +439,11 @@ def find_misses(data: RetrievalSet, rankings: Sequence[Ranking], is_truncated: n
                 reasons,
                 "" if above is None else data.documents[above][:_SHOWN],
             )
+
+
+def _differ(asked: str, written: str, query: str) -> bool:
+    """Return whether two languages are known and differ; a query of Han characters alone may be Chinese or Japanese."""
+    return bool(asked and written) and asked != written and not ({asked, written} == {"zh", "ja"} and not _KANA.search(query))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -10,6 +10,9 @@ from sklearn.metrics import average_precision_score
 from sbert_studio.evaluation.bootstrap import (
     ScoredModel,
     bootstrap_mean,
+    include_zero,
+    is_beyond_chance,
+    mean_interval,
     paired_gain,
     percentile_interval,
     resample_clusters,
@@ -204,6 +207,31 @@ def test_the_interval_of_a_share_holds_near_one_and_copies_make_it_no_surer() ->
 
 def scored(values: np.ndarray) -> ScoredModel:
     return ScoredModel(float(values.mean()), bootstrap_mean(values))
+
+
+@pytest.mark.parametrize(("count", "share"), [(10, 0.9), (30, 0.97), (100, 0.99), (100, 0.8)])
+def test_the_interval_of_a_mean_holds_near_one(count: int, share: float) -> None:
+    rng, rows = np.random.default_rng(3), np.arange(count)
+    samples = (rng.random((200, count)) < share).astype(np.float64)
+    intervals = [mean_interval(bootstrap_mean(values), values, rows) for values in samples]
+    assert np.mean([low <= share <= high for low, high in intervals]) >= 0.93
+    perfect = np.ones(count)
+    low, high = mean_interval(bootstrap_mean(perfect), perfect, rows)
+    assert low < 1 and high == 1 and mean_interval(np.empty(0), perfect, rows) == []
+    assert mean_interval(bootstrap_mean(perfect), perfect, rows // 2)[0] < low
+
+
+def test_few_differences_are_not_beyond_chance() -> None:
+    rows, few = np.arange(100), np.zeros(100)
+    few[:5] = 1
+    assert percentile_interval(bootstrap_mean(few))[0] > 0 and not is_beyond_chance(few, rows)
+    few[:6] = 1
+    assert is_beyond_chance(few, rows) and not is_beyond_chance(few, rows // 2) and not is_beyond_chance(np.zeros(100), rows)
+    rng = np.random.default_rng(4)
+    differ = rng.choice([-1.0, 1.0], (300, 100)) * (rng.random((300, 100)) < 0.3)
+    assert np.mean([is_beyond_chance(one, rows) for one in differ]) <= 0.08
+    assert is_beyond_chance(differ[0] + 0.5, rows)
+    assert include_zero([0.1, 0.2]) == [0.0, 0.2] and include_zero([]) == []
 
 
 def test_of_one_candidate_the_interval_is_the_paired_bootstraps_and_others_lower_it() -> None:

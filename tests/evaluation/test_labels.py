@@ -52,6 +52,13 @@ def test_a_flat_curve_promises_nothing_and_a_perfect_score_cannot_grow() -> None
     assert [additional_rows(rows) for rows in (20, 90, 400, 1000, 2400)] == [10, 50, 200, 500, 1000]
 
 
+def test_chance_is_seldom_taken_for_a_gain() -> None:
+    random = np.random.default_rng(5)
+    flat = [[0.8 + error for error in random.normal(0, 0.006, 3)] for _ in range(150)]
+    curves = [extrapolate(ROWS, scores, drawn(scores, 0.006, seed), total=500) for seed, scores in enumerate(flat)]
+    assert np.mean([curve is not None and curve.interval[0] > 0 for curve in curves]) <= 0.04
+
+
 def test_parts_are_random_and_nested() -> None:
     quarter, half = nested_parts(scored_pairs(64))
     assert (len(quarter), len(half)) == (16, 32) and set(quarter.lines) < set(half.lines) < set(range(2, 66))
@@ -89,6 +96,16 @@ def test_wrong_labels_are_listed_first(make: object) -> None:
     found = doubts.order[: doubts.suspicious][np.isin(doubts.order[: doubts.suspicious], places)]
     error, before = np.abs(doubts.predicted - clean)[found], np.abs(examples.targets - clean)[found]  # type: ignore[operator]
     assert error.mean() < before.mean() / 2, "the prediction is nearer to the right label"
+
+
+def test_a_score_does_not_move_its_own_prediction() -> None:
+    examples, rng = scored_pairs(40), np.random.default_rng(2)
+    targets, predicted = rng.random(40), rng.random((40, 1))
+    whole = judge(replace(examples, targets=targets), predicted).predicted
+    for row in range(40):
+        changed = targets.copy()
+        changed[row] = 1 - changed[row]
+        assert judge(replace(examples, targets=changed), predicted).predicted[row] == whole[row]
 
 
 def test_a_class_of_a_single_row_raises_no_doubt() -> None:

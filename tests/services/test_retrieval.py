@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_studio import sentences, studio_at
+from tiny_studio import WORDS, sentences, studio_at
 
 from sbert_studio.cli.main import run
 from sbert_studio.data.retrieval import build_set
@@ -19,6 +19,7 @@ from sbert_studio.models.cross_encoder import create_cross_encoder
 from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import Studio
 from sbert_studio.services.retrieval import RetrievalOptions, find_misses
+from sbert_studio.workspace import write_json_lines
 
 
 @pytest.fixture
@@ -81,6 +82,23 @@ def test_a_reranker_sorts_the_results_and_given_candidates(
     assert {one.data for one in studio.leaderboard.entries()} == {"judged.csv", "judged.csv, judged candidates"}
 
 
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["judged first", "judged last"])
+def test_the_order_of_the_documents_decides_no_ties(studio: Studio, static: str, tmp_path: Path, is_reversed: bool) -> None:
+    """Each word is in 201 documents that BM25 cannot tell apart, of which one is relevant."""
+    asked = WORDS[:5]
+    documents = {f"d{place}": f"{asked[place % 5]} zz{place}" for place in range(1005)}
+    rows = list(documents.items())[:: -1 if is_reversed else 1]
+    (tmp_path / "qrels").mkdir()
+    write_json_lines(tmp_path / "corpus.jsonl", ({"_id": key, "text": text} for key, text in rows))
+    write_json_lines(tmp_path / "queries.jsonl", ({"_id": word, "text": word} for word in asked))
+    judged = "".join(f"{word}\td{place}\t1\n" for place, word in enumerate(asked))
+    (tmp_path / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
+    found = studio.retrieval.evaluate([static], tmp_path)
+    lexical, hybrid = found.baselines
+    assert lexical.metric("recall@100") == pytest.approx(100 / 201) and lexical.metric("recall@10") == pytest.approx(10 / 201)
+    assert 0 < hybrid.ndcg_at_10 < 0.1 and found.models[0].ndcg_at_10 < 0.1
+
+
 def test_a_reason_is_given_for_each_missed_document() -> None:
     documents = {
         "near": "cat dog mat park red blue fast slow hello", "copy": "cat dog mat park red blue fast slow world",
@@ -98,6 +116,11 @@ def test_a_reason_is_given_for_each_missed_document() -> None:
         "long": ("longer than the limit",), "plain": ("other texts are closer",),
     }  # fmt: skip
     assert (found["near"].rank, found["near"].above, found["plain"].rank) == (11, documents["copy"], None)
+    queries = {"words": "to be or not to be", "han": "東京大学"}
+    documents = {"said": "To be or not to be is what he said.", "kana": "これは日本の東京大学です。そこで学びます。"}
+    data = build_set("no false reasons", queries, documents, [("words", "said", 1.0), ("han", "kana", 1.0)])
+    nothing = [Ranking(np.empty(0, np.int64), np.empty(0))] * 2
+    assert {one.reasons for one in find_misses(data, nothing, None)} == {("other texts are closer",)}
 
 
 def cli(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any, str]:

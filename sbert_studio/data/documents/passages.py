@@ -209,7 +209,9 @@ def _cut(text: str, first: int, last: int, context: str, budget: TokenBudget, ov
         costs.append(cost)
     for start, end in _pack(costs, room, overlap):
         gaps = sum(right[0] - left[1] for left, right in pairwise(spans[start:end]))
-        if sum(costs[start:end]) + _TOKENS_PER_SPACE * gaps <= room:
+        # The pieces of a long word, joined again, may have more tokens than the sum.
+        is_whole = all(right[0] > left[1] or not text[left[1] - 1 : right[0] + 1].isalnum() for left, right in pairwise(spans[start:end]))
+        if is_whole and sum(costs[start:end]) + _TOKENS_PER_SPACE * gaps <= room:
             yield spans[start][0], spans[end - 1][1]
         else:
             yield from _fit(text, spans[start:end], head, budget)
