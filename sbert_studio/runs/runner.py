@@ -60,6 +60,8 @@ class Runner:
     def rehearse(self, work: Callable[[], T]) -> T:
         """Call ``work``, which trains a few steps, in a low-priority thread; runs submitted in the meantime wait.
 
+        It ends at its next checkpoint if the caller is to stop.
+
         Raises:
             StudioError: a run is training. It would slow down the rehearsal, and both would use the same random generator.
         """
@@ -67,7 +69,7 @@ class Runner:
             raise StudioError("a training run is in progress, so nothing can be measured now", "estimate again when it has finished")
         try:
             with ThreadPoolExecutor(1, "sbert-studio-rehearsal", lower_priority) as pool:
-                return pool.submit(work).result()
+                return pool.submit(contextvars.copy_context().run, work).result()
         finally:
             self._training.release()
 

@@ -16,6 +16,7 @@ from ..errors import StudioError
 from ..memory import resident_memory
 from ..models.inference.machine import resolve_precision
 from ..models.trainable import Trainable
+from ..progress import checkpoint
 from ..serialization import JsonResult
 from .evaluator import Evaluator, hold_out
 from .fast_layers import pack_batches
@@ -120,6 +121,7 @@ def _measure(spec: TrainSpec, train_rows: Examples, held: Examples | None, encod
     tried = [batches[place] for place in ((np.arange(_STEPS) + 0.5) / _STEPS * len(batches)).astype(int)]
 
     def step(number: int, batch: np.ndarray) -> float:
+        checkpoint()
         began = time.perf_counter()
         loss, _ = steps.backward(batch, number)
         float(optimiser.step(number, loss))

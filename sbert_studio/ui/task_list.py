@@ -40,6 +40,7 @@ _KINDS = {
     "push": ("Push to the Hub", "Pushed", ""),
     "pairs": ("File of pairs", "Pairs scored", "similarity"),
     "tune": ("Training examples", "Examples read", "fine-tune"),
+    "estimate": ("Estimate of time and memory", "Time and memory estimated", "fine-tune"),
 }
 _FILE_SUFFIX = "-file"
 _STATUS = {"queued": "queued", "stopped": "stopped", "failed": "failed", "interrupted": "interrupted", "asks": "needs an answer"}

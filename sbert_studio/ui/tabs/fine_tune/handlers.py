@@ -18,6 +18,7 @@ from ....training.events import MAX_CHARACTERS, MAX_PAIRS, TrackedExamples
 from ...components import answer_form, form_values
 from ...handlers import progress_callback, warn
 from ...sessions.language import notify_info
+from ...sessions.tasks import TASKS, session_id
 from ...state import FINE_TUNE, ModelUpdate, OtherTexts, SelectedCorpus, TrainingTable
 from ...views import UNCHANGED, Unchanged, Update, Value, props
 from . import draft as drafts
@@ -55,6 +56,10 @@ if TYPE_CHECKING:
     from ....data.schema.roles import Kind
     from ...page import Page
     from ...panel import Selection
+
+
+ESTIMATE = "estimate"
+"""Task of the estimate of time and memory."""
 
 
 @dataclass(frozen=True)
@@ -238,6 +243,7 @@ def start_training(
     pins: Value,
     settings: Value,
 ) -> StartedRun:
+    TASKS.stop(session_id(), ESTIMATE)  # the run would wait for its end
     pinned = parse_pins(pin_texts(pins))
     planned = _planned(page, draft, corpus, model, settings)
     run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
@@ -252,10 +258,21 @@ def start_training(
     return StartedRun(_show(page, planned, model, settings), select_run(owner, run.id), runs_version + 1)
 
 
-def estimate_training(page: Page, draft: str | None, model: str | None, corpus: str | None, settings: Value) -> DraftView:
+def estimate_training(page: Page, draft: str | None, model: str | None, corpus: str | None, settings: Value) -> DraftView | None:
+    """Estimate time and memory with the form's settings; discard the result if they, or the rows, were changed in the meantime."""
     planned = _planned(page, draft, corpus, model, settings)
+    before = _newest(page)
     forecast = estimate_view(page.studio, planned)
+    if _newest(page) is not before:
+        notify_info("Press the button again for the present settings.", title="The settings were changed during the estimate")
+        return None
     return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
+
+
+def _newest(page: Page) -> Draft | None:
+    """Return the page's newest draft; with other settings, it is another object."""
+    key = page.drafts.last()
+    return page.drafts.get(key) if key and key in page.drafts else None
 
 
 def change_settings(

@@ -102,6 +102,7 @@ def _draw_form(panel: Panel) -> None:
         with gr.Row(elem_classes=["sb-buttons"]):
             start = gr.Button("Start training", variant="primary", elem_id="tune-start")
             estimate = gr.Button("Estimate time and memory", elem_id="tune-ask")
+        cancel_button(handlers.ESTIMATE)
         panel.components |= {
             "settings": settings,
             "name": name,
@@ -169,7 +170,7 @@ def _connect_form(page: Page, panel: Panel) -> None:
     panel.on(panel["questions"].select, handlers.answer_question, progress_on="questions")
     panel.on(panel["start"].click, handlers.start_training, progress_on="run")
     # One at a time: two estimates would slow each other down.
-    panel.on(panel["estimate"].click, handlers.estimate_training, progress_on="estimate", concurrency_limit=1)
+    panel.on(panel["estimate"].click, handlers.estimate_training, task=handlers.ESTIMATE, progress_on="estimate", concurrency_limit=1)
 
 
 def _connect_run(page: Page, panel: Panel) -> None:

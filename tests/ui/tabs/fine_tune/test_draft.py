@@ -14,6 +14,7 @@ from sbert_studio.data.samples import get_sample
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
 from sbert_studio.i18n import translate_value
+from sbert_studio.progress import StoppedError, stoppable
 from sbert_studio.services import TrainRequest
 from sbert_studio.ui import corpora
 from sbert_studio.ui.page import Page
@@ -341,6 +342,27 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
         assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
         assert shown["reasons"][0].startswith(words) and "6 models: 5 on parts of the rows" in shown["reasons"][0]
     assert page.studio.fine_tune.list_runs() == []
+
+
+def test_an_estimate_never_takes_back_what_was_changed_meanwhile(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = draft_of(page, pairs)
+    form = form_of(page.drafts.get(key))
+    estimate = page.studio.planner.estimate
+
+    def change_and_estimate(plan: Any) -> Any:
+        handlers.change_settings(page, None, None, key, "", None, {}, form_of(page.drafts.get(key), epochs=2.0))
+        return estimate(plan)
+
+    monkeypatch.setattr(page.studio.planner, "estimate", change_and_estimate)
+    assert handlers.estimate_training(page, key, None, None, form) is None
+    assert (page.drafts.last(), page.drafts.get(key).overrides["epochs"]) == (key, 2.0)
+
+
+def test_an_estimate_can_be_stopped(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    is_measuring = page.studio.runner._training.locked
+    with stoppable(is_measuring), pytest.raises(StoppedError):
+        handlers.estimate_training(page, key, None, None, form_of(page.drafts.get(key)))
 
 
 def test_a_model_that_cannot_be_tuned_is_no_fault_of_the_file(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
