@@ -9,7 +9,7 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -97,6 +97,12 @@ class _BackgroundJob:
     identity: Identity | None = None
 
 
+def latest_job(jobs: Sequence[JobView]) -> JobView | None:
+    """Return the running one of some jobs, in order of submission, else the first that waits, else the last one."""
+    found = [job for job in jobs if job.status == "running"] or [job for job in jobs if job.active][:1] or jobs
+    return found[-1] if found else None
+
+
 class JobQueue:
     """All background jobs of one kind.
 
@@ -125,9 +131,7 @@ class JobQueue:
 
     def latest(self, owner: str) -> JobView | None:
         """Return an owner's running job, else the waiting job, else the last one."""
-        own = self.list_jobs(owner)
-        running = [view for view in own if view.status == "running"] or [view for view in own if view.active][:1] or own
-        return running[-1] if running else None
+        return latest_job(self.list_jobs(owner))
 
     def list_jobs(self, owner: str) -> list[JobView]:
         """Return an owner's jobs in order of submission, including recently ended ones."""

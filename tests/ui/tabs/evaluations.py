@@ -7,7 +7,8 @@ from pathlib import Path
 
 from sbert_studio.services.jobs import JobView
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.evaluate.handlers import EvaluationData, EvaluationRequest, start_evaluation
+from sbert_studio.ui.tabs.evaluate.handlers import start_evaluation
+from sbert_studio.ui.tabs.evaluate.request import EvaluationData, EvaluationRequest
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationPanel
 
 from .. import waiting

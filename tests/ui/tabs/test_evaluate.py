@@ -28,9 +28,9 @@ from sbert_studio.ui import verbs as api
 from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import ModelUpdate, OtherTexts, new_visitor_id
-from sbert_studio.ui.tabs.evaluate import handlers
+from sbert_studio.ui.tabs.evaluate import handlers, request
 from sbert_studio.ui.tabs.evaluate.conclusion import MainScore, conclusion_view, needed_digits, verdict
-from sbert_studio.ui.tabs.evaluate.handlers import FILE, EvaluationData, EvaluationForm
+from sbert_studio.ui.tabs.evaluate.request import FILE, EvaluationData, EvaluationForm
 from sbert_studio.ui.tabs.evaluate.retrieval import RETRIEVAL
 from sbert_studio.ui.tabs.evaluate.view import task_choices
 from sbert_studio.ui.tabs.evaluate.view_model import EvaluationView, FittingModels, evaluation_result, evaluation_view
@@ -85,7 +85,7 @@ def test_two_models_on_a_file_give_a_sentence_tables_a_chart_and_two_entries(pag
     assert first[-2:] == [None, ""] and second[-1].split(",")[0] in ("better", "worse", "no difference beyond chance")
     assert [point["name"] for point in chart["points"]] == [tiny, static] and chart["metric"] == "Cosine Spearman"
     assert [row[1] for row in details["rows"]] == ["cosine", "dot", "euclidean", "manhattan"] * 2
-    assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == handlers.EVALUATE_AGAIN
+    assert conclusion["made"]["words"] == f"{tiny}, {static} · pairs.csv" and conclusion["made"]["again"] == request.EVALUATE_AGAIN
 
     best, other = sorted((tiny, static), key=lambda name: -next(row[1] for row in scores["rows"] if row[0] == name))
     assert column_names(differences) == ["Texts", "Gold answer", f"{best} predicts", f"{other} predicts", "Closer", "Row"]
@@ -218,7 +218,7 @@ def test_rows_with_known_answers_are_a_second_file(page: Page, tmp_path: Path, t
     texts = sentences(120)
     for name, part in {"known.csv": texts[:90], "judged.csv": texts[90:]}.items():
         write_labelled(tmp_path / name, ((text, "ab"[len(text) % 2]) for text in part))
-    known = handlers.known_rows_file(task, str(tmp_path / "known.csv"))
+    known = request.known_rows_file(task, str(tmp_path / "known.csv"))
     start(page, None, [static], EvaluationData(tmp_path / "judged.csv", "judged.csv", known_rows=known), task)
     view = view_of(page)
     assert f"{words} the 90 rows of known.csv." in view.scores["note"]
@@ -231,9 +231,9 @@ def test_rows_with_known_answers_are_offered_to_tasks_that_use_them(page: Page) 
     for task in all_tasks():
         view = handlers.choose_task(page, task.name, None)
         assert view.known_group == props(visible=task.uses_known_rows) and (len(view.known_help) > 30) == task.uses_known_rows
-        assert bool(handlers.known_rows_file(task.name, "known.csv")) == task.uses_known_rows
+        assert bool(request.known_rows_file(task.name, "known.csv")) == task.uses_known_rows
     assert handlers.choose_task(page, "auto", None).known_group == props(visible=False)
-    assert handlers.known_rows_file("auto", "known.csv") is None and handlers.known_rows_file("senteval", None) is None
+    assert request.known_rows_file("auto", "known.csv") is None and request.known_rows_file("senteval", None) is None
 
 
 @pytest.mark.parametrize("task", ["transfer", "clustering"])
@@ -314,7 +314,7 @@ def test_impossible_evaluations_are_refused(page: Page, tmp_path: Path, static: 
     assert handlers.public_set(" a/b ").path == "hf://datasets/a/b"
     assert handlers.public_set("https://huggingface.co/datasets/a/b").name == "a/b"
     with pytest.raises(StudioError, match="no suite"):
-        handlers.form_data(page, EvaluationForm((static,), handlers.SUITE, suite="none"))
+        handlers.form_data(page, EvaluationForm((static,), request.SUITE, suite="none"))
     start(page, None, [static], handlers.public_set("a/b"))
     view = view_of(page)
     assert view.job and view.job["status"] == "failed"
@@ -356,7 +356,7 @@ def test_form_is_restored_and_repeating_never_uses_a_sample_instead_of_a_lost_fi
 
     handlers.repeat_evaluation(shared, owner, static, replace(again, file=None))
     job = ended(shared, owner)
-    assert job.title == "2 models on dev300.csv" and isinstance(job.about, handlers.EvaluationRequest)
+    assert job.title == "2 models on dev300.csv" and isinstance(job.about, request.EvaluationRequest)
     for stored in shared.files.list_files(shared.visitor(owner)):
         shared.files.remove(shared.visitor(owner), stored.id)
     Path(str(job.about.form.file)).unlink()
@@ -504,11 +504,25 @@ def test_the_tab_opens_with_models_compared_on_the_data_or_a_sample_without_a_pl
     missing = handlers.follow_data(page, None, plain, form)
     assert missing.missing is not None and "scores, labels or a category" in missing.missing["text"]
     assert handlers.follow_data(page, None, pairs, form).missing is None
-    assert handlers.show_first_scores(page, None, pairs, replace(form, source=handlers.SUITE), "en") is None
+    assert handlers.show_first_scores(page, None, pairs, replace(form, source=request.SUITE), "en") is None
     monkeypatch.setattr("sbert_studio.ui.tabs.evaluate.first_scores.MAX_ROWS", 50)
     large = handlers.show_first_scores(page, None, pairs, form, "en")
     assert large is not None and large.conclusion is not None
     assert "a sample, since mine.csv has more than 50 rows" in large.conclusion["made"]["words"]
+
+
+def test_each_of_two_pages_shows_the_evaluation_on_its_own_data(page: Page, tmp_path: Path, static: str) -> None:
+    keys = []
+    for number in range(2):
+        path = write_pairs(tmp_path / f"data{number}.csv", rows=40 + number)
+        keys.append(page.corpora.keep(None, page.corpora.read(path)))
+        stored = page.corpora.get(keys[-1])
+        start(page, None, [static], EvaluationData(stored.path, stored.corpus.name))
+        ended(page)
+    shown = [handlers.show_evaluation(page, None, key) for key in keys]
+    assert [view.conclusion["made"]["words"].rpartition(" · ")[2] for view in shown if view.conclusion] == ["data0.csv", "data1.csv"]
+    assert handlers.poll_evaluation(page, None, shown[0].state, keys[0]) is None
+    assert handlers.follow_data(page, None, keys[0], EvaluationForm(source=FILE)).view == shown[0]
 
 
 def test_data_selected_a_moment_ago_is_evaluated_before_the_form_knows_it(page: Page, tmp_path: Path) -> None:

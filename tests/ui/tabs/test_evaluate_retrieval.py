@@ -17,10 +17,10 @@ from sbert_studio.evaluation.ranking import METRICS
 from sbert_studio.services.data_overview import describe_uses
 from sbert_studio.services.retrieval_files import write_retrieval
 from sbert_studio.ui.page import Page
-from sbert_studio.ui.tabs.evaluate import conclusion, handlers, retrieval
+from sbert_studio.ui.tabs.evaluate import conclusion, handlers, request, retrieval
 from sbert_studio.ui.tabs.evaluate.first_scores import first_scores
-from sbert_studio.ui.tabs.evaluate.handlers import EvaluationForm
 from sbert_studio.ui.tabs.evaluate.recommendation import RECOMMEND, start_recommendation
+from sbert_studio.ui.tabs.evaluate.request import EvaluationForm
 from sbert_studio.ui.tabs.evaluate.retrieval import RETRIEVAL
 from sbert_studio.ui.tabs.evaluate.view_model import evaluation_view
 from sbert_studio.ui.views import props
@@ -118,9 +118,9 @@ def test_few_queries_have_no_intervals_and_retrieval_is_not_computed_unasked(pag
 def test_the_task_and_its_options_are_chosen_and_restored(page: Page, tmp_path: Path, static: str) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("query,document,score\n" + "".join(f"{query},{text},{row % 2}\n" for row, (query, text) in enumerate(pairs())))
-    form = EvaluationForm([static], handlers.FILE, str(path), passages=True)
+    form = EvaluationForm([static], request.FILE, str(path), passages=True)
     assert not retrieval.searches_documents(page, path, "auto"), "these are pairs with a score, unless they are to be searched"
-    chosen = EvaluationForm([static], handlers.FILE, str(path), task=RETRIEVAL, passages=True)
+    chosen = EvaluationForm([static], request.FILE, str(path), task=RETRIEVAL, passages=True)
     assert chosen.key != form.key
     handlers.start_form(page, None, static, "", None, chosen)
     job = ended(page)
@@ -138,7 +138,7 @@ def test_one_click_recommends_a_model_and_lists_what_could_be_downloaded(
     monkeypatch.setattr(page.studio.recommendation, "models_at_hand", lambda owner=None: [tiny, static])
     monkeypatch.setattr(conclusion, "_compare_speed", lambda best, others: "Speeds differ.")
     for path in (write_judged(tmp_path / "judged.csv", pairs()), write_pairs(tmp_path / "pairs.csv")):
-        started = start_recommendation(page, None, tiny, None, EvaluationForm([tiny], handlers.SUITE, str(path)))
+        started = start_recommendation(page, None, tiny, None, EvaluationForm([tiny], request.SUITE, str(path)))
         assert started.job is not None
         view = evaluation_view(ended(page))
         assert view.conclusion and view.conclusion["text"].startswith("Start from ") and view.conclusion["made"]["again"] == RECOMMEND

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....data.loading.hub import hub_address, parse_hub_address
-from ....data.schema.roles import SchemaOverrides
 from ....errors import StudioError
 from ....evaluation.changes import SCORE_DIGITS
 from ....evaluation.report import describe_metric
-from ....evaluation.tasks import TASKS, get_task
 from ....i18n import _
 from ....services.data_overview import describe_uses
 from ....services.jobs import BeginPhase
 from ....services.leaderboard import dataset_key, dataset_names, write_leaderboard
 from ....services.questions import OpenQuestionsError, apply_answer
-from ....services.retrieval import RetrievalOptions
-from ...components import NO_RERANKER, form_key, form_provenance
+from ...components import NO_RERANKER, form_provenance
 from ...page import Page
 from ...panel import Selection
 from ...sessions import file_store
 from ...state import ModelUpdate, is_own_model
 from ...views import UNCHANGED, Unchanged, Update, Value, chosen_option, column, placeholder, props, speed_cell, table
 from .first_scores import first_scores
+from .request import (
+    AUTO,
+    EVALUATE_AGAIN,
+    FILE,
+    PUBLIC,
+    SUITE,
+    EvaluationData,
+    EvaluationForm,
+    EvaluationOwner,
+    EvaluationRequest,
+    current_job,
+    known_rows_file,
+    last_request,
+    reference_help,
+    request_of,
+)
 from .retrieval import retrieval_result, searches_documents
 from .view_model import (
     ComparedModels,
@@ -51,81 +64,10 @@ if TYPE_CHECKING:
     from ....runs.scores import LeaderboardEntry
     from ....services.jobs import JobView
 
-FILE, SUITE, PUBLIC = "file", "suite", "public"
 MAX_MODELS = 6
-EVALUATE_AGAIN = "evaluate-again"
-"""Id of the button that repeats an evaluation of the form."""
 _STORED_AS = "judged"
 _MAX_BYTES = 64 << 20  # maximum size of a file whose language is detected before the evaluation
-_AUTO = "auto"
 _REPEAT = "press Evaluate again"
-
-
-@dataclass(frozen=True)
-class EvaluationForm:
-    models: Sequence[str] | None = ()
-    source: str = ""
-    file: str | None = None
-    suite: str | None = None
-    public_set: str | None = None
-    task: str = _AUTO
-    known_rows: str | None = None
-    reranker: str | None = ""
-    passages: bool = False
-
-    @property
-    def key(self) -> str:
-        """Key that identifies the values that have an effect."""
-        file = [file_store.fingerprint(self.file), self.task, file_store.fingerprint(known_rows_file(self.task, self.known_rows))]
-        data: object = {FILE: file, SUITE: self.suite, PUBLIC: (self.public_set or "").strip()}.get(self.source)
-        return form_key(sorted(self.models or ()), self.source, data, self.reranker or "", self.passages)
-
-
-@dataclass(frozen=True)
-class EvaluationData:
-    path: Path | str  # a file or the address of a public dataset
-    name: str  # shown to the visitor
-    overrides: SchemaOverrides = field(default_factory=SchemaOverrides)  # answers to questions about the file
-    suite: str = ""  # name of a suite, instead of a file
-    known_rows: Path | None = None  # file of rows with known answers, for a task that uses them
-
-
-Evaluate = Callable[["Page", "EvaluationRequest", "EvaluationOwner", BeginPhase], EvaluationPanel]
-"""Computes a result in the background."""
-
-
-@dataclass(frozen=True)
-class EvaluationOwner:
-    """Who a result is for.
-
-    Attributes:
-        visitor: id.
-        titles: titles of models by name.
-        provenance: how the result was computed, for the page.
-    """
-
-    visitor: str
-    titles: Mapping[str, str]
-    provenance: Value
-
-
-@dataclass(frozen=True)
-class EvaluationRequest:
-    data: EvaluationData
-    models: tuple[str, ...]
-    task: str
-    form: EvaluationForm = field(default_factory=EvaluationForm)  # values of the form at its start
-    stored_file: str = ""  # stored_file, stored_known_rows: ids of the form's files in the visitor's file store
-    stored_known_rows: str = ""
-    header_model: str = ""  # model in the header at its start
-    repeat_button: str = EVALUATE_AGAIN  # id of the button that repeats it
-    run: Evaluate | None = None  # what computes the result; by default an evaluation of the models
-
-    @property
-    def retrieval(self) -> RetrievalOptions:
-        """Options of the form for retrieval."""
-        reranker, overrides = self.form.reranker or "", self.data.overrides or None
-        return RetrievalOptions(reranker=reranker, passages=self.form.passages, overrides=overrides)
 
 
 def start_form(page: Page, owner: object, model: str, saved_model: object, corpus: str | None, form: EvaluationForm) -> StartedEvaluation:
@@ -133,17 +75,17 @@ def start_form(page: Page, owner: object, model: str, saved_model: object, corpu
     form = replace(form, file=str(data.path)) if form.source == FILE and (form.file or corpus) else form
     form, fitting = fit_models(page, form, data, model, saved_model)
     _start_form(page, owner, model, form, corpus)
-    return StartedEvaluation(show_evaluation(page, owner), fitting)
+    return StartedEvaluation(show_evaluation(page, owner, corpus), fitting)
 
 
 def follow_data(page: Page, owner: object, corpus: str | None, form: EvaluationForm) -> FollowedData:
     """Evaluate on newly selected data: clear the results of other data, and say what is missing if it has no answers to compare with."""
     selected = page.corpora.selected(corpus)
-    last = _last_request(page, owner)
+    last = last_request(page, owner, corpus)
     path, missing = str(selected.path), missing_note(page, corpus)
     group = _search_group(page, form.task, path)
     if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
-        return FollowedData(path, group, missing, show_evaluation(page, owner))
+        return FollowedData(path, group, missing, show_evaluation(page, owner, corpus))
     cleared = EvaluationView(None, "", None, props(visible=False), UNCHANGED) if form.source == FILE else UNCHANGED
     return FollowedData(path, group, missing, cleared)
 
@@ -165,59 +107,59 @@ def show_first_scores(
     page: Page, owner: object, corpus: str | None, form: EvaluationForm, language: str, progress: gr.Progress | None = None
 ) -> EvaluationView | None:
     """Show what the tab opens with, unless the visitor has an evaluation or chose something else than their data."""
-    selected, last = page.corpora.selected(corpus), _last_request(page, owner)
-    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
+    selected, last = page.corpora.selected(corpus), last_request(page, owner, corpus)
+    job = current_job(page, owner, corpus)
     if form.source != FILE or (job is not None and job.active):
         return None
     if last is not None and file_store.fingerprint(last.data.path) == file_store.fingerprint(selected.path):
-        return show_evaluation(page, owner)
+        return show_evaluation(page, owner, corpus)
     found = first_scores(page, selected, language, progress)
-    started = page.studio.evaluation_jobs.latest(page.visitor(owner))
+    started = current_job(page, owner, corpus)
     if found is None or (started and started.id) != (job and job.id):
         return None  # the visitor has started an evaluation meanwhile, which is shown instead
     shown = EvaluationView(None, "", None, props(visible=False), UNCHANGED, conclusion=found.conclusion, scores=found.scores)
     return replace(shown, details=found.details, chart=found.chart, differences=found.differences)
 
 
-def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm) -> EvaluationView:
+def repeat_evaluation(page: Page, owner: object, model: str, form: EvaluationForm, corpus: str | None = None) -> EvaluationView:
     """Repeat the evaluation of the form. If its file was deleted, use that of the last evaluation, never a sample instead."""
-    last = _last_request(page, owner)
+    last = last_request(page, owner, corpus)
     if form.source == FILE and not form.file and last is not None and last.form.source == FILE and last.form.file:
         file = last.form.file if Path(last.form.file).is_file() else file_store.restore_form_file(page, owner, last.stored_file)
         if file is None:
             raise StudioError(_("the file {name} is no longer stored here", name=last.data.name), "upload it again, then press Evaluate")
         form = replace(form, file=file)
     _start_form(page, owner, model, form)
-    return show_evaluation(page, owner)
+    return show_evaluation(page, owner, corpus)
 
 
-def answer_question(page: Page, owner: object, selection: Selection) -> EvaluationView:
-    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
+def answer_question(page: Page, owner: object, selection: Selection, corpus: str | None = None) -> EvaluationView:
+    job = current_job(page, owner, corpus)
     if job is None or not isinstance(job.error, OpenQuestionsError) or not isinstance(job.about, EvaluationRequest):
         raise StudioError("this question was already answered", _REPEAT)
     _, option = chosen_option(job.error.questions, selection.item, _REPEAT)
     data = replace(job.about.data, overrides=apply_answer(job.about.data.overrides, option.choice))
     start_evaluation(page, owner, replace(job.about, data=data))
-    return show_evaluation(page, owner)
+    return show_evaluation(page, owner, corpus)
 
 
-def show_evaluation(page: Page, owner: object) -> EvaluationView:
-    return evaluation_view(page.studio.evaluation_jobs.latest(page.visitor(owner)))
+def show_evaluation(page: Page, owner: object, corpus: str | None = None) -> EvaluationView:
+    return evaluation_view(current_job(page, owner, corpus))
 
 
-def poll_evaluation(page: Page, owner: object, state: Value | None) -> EvaluationView | None:
-    view = show_evaluation(page, owner)
+def poll_evaluation(page: Page, owner: object, state: Value | None, corpus: str | None = None) -> EvaluationView | None:
+    view = show_evaluation(page, owner, corpus)
     return None if view.state == state else view
 
 
-def restore_evaluation(page: Page, owner: object) -> EvaluationView:
+def restore_evaluation(page: Page, owner: object, corpus: str | None = None) -> EvaluationView:
     """Show the latest evaluation on a page that has just been loaded, and has just drawn the leaderboard."""
-    return replace(show_evaluation(page, owner), ended=UNCHANGED)
+    return replace(show_evaluation(page, owner, corpus), ended=UNCHANGED)
 
 
-def stop_evaluation(page: Page, owner: object, job_id: str) -> EvaluationView:
+def stop_evaluation(page: Page, owner: object, job_id: str, corpus: str | None = None) -> EvaluationView:
     page.studio.evaluation_jobs.stop(page.visitor(owner), job_id)
-    return show_evaluation(page, owner)
+    return show_evaluation(page, owner, corpus)
 
 
 def choose_parts(page: Page, source: str, task: str, file: str | None) -> FormParts:
@@ -245,7 +187,7 @@ def update_form_key(form: EvaluationForm) -> Value:
 
 def restore_form(page: Page, owner: object) -> RestoredEvaluation | None:
     """Restore the form of the visitor's last evaluation, without deleted models and files."""
-    last = _last_request(page, owner)
+    last = request_of(page.studio.evaluation_jobs.latest(page.visitor(owner)))
     if last is None or not last.form.source:
         return None
     form, stored = last.form, last.stored_known_rows
@@ -405,16 +347,6 @@ def fit_models(
     return replace(form, models=(fitting,)), FittingModels(header, [fitting], fitting)
 
 
-def reference_help(task: str) -> str:
-    """Return how a task uses rows with known answers; empty if it does not, or if the task is not known yet."""
-    return get_task(task).reference_help if task in TASKS else ""
-
-
-def known_rows_file(task: str, path: str | None) -> Path | None:
-    """Return the file of rows with known answers, unless the task does not use it (the form then hides it)."""
-    return Path(path) if path and reference_help(task) else None
-
-
 def suite_choices(page: Page) -> list[tuple[str, str]]:
     return [
         (
@@ -439,10 +371,10 @@ def _start_form(page: Page, owner: object, model: str, form: EvaluationForm, cor
 
 
 def form_request(page: Page, owner: object, model: str, form: EvaluationForm, corpus: str | None = None) -> EvaluationRequest:
-    data, last = form_data(page, form, corpus), _last_request(page, owner)
+    data, last = form_data(page, form, corpus), last_request(page, owner, corpus)
     if last is not None and data.path and file_store.fingerprint(last.data.path) == file_store.fingerprint(data.path):
         data = replace(last.data, path=data.path)  # answers to questions about this file still apply
-    task = form.task if form.source == FILE else _AUTO
+    task = form.task if form.source == FILE else AUTO
     data = replace(data, known_rows=known_rows_file(task, form.known_rows))
     return _request(page, owner, model, form, data, task)
 
@@ -455,11 +387,6 @@ def _request(
     return EvaluationRequest(
         data, models, task, replace(form, models=tuple(form.models or ())), file, known_rows, model or "", repeat_button
     )
-
-
-def _last_request(page: Page, owner: object) -> EvaluationRequest | None:
-    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
-    return job.about if job is not None and isinstance(job.about, EvaluationRequest) else None
 
 
 def _model_choices(page: Page, owner: object) -> list[tuple[str, str]]:

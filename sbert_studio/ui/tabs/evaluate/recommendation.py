@@ -11,16 +11,8 @@ from ....i18n import _, join
 from ....services.recommendation import explain_choice
 from ....services.results import RetrievalResult
 from ...views import Value, column, table
-from .handlers import (
-    FILE,
-    EvaluationForm,
-    EvaluationOwner,
-    EvaluationRequest,
-    form_request,
-    retrieval_set,
-    show_evaluation,
-    start_evaluation,
-)
+from .handlers import form_request, retrieval_set, show_evaluation, start_evaluation
+from .request import FILE, EvaluationForm, EvaluationOwner, EvaluationRequest
 from .retrieval import retrieval_result
 from .view_model import EvaluationPanel, EvaluationView, evaluation_result
 
@@ -38,7 +30,7 @@ def start_recommendation(page: Page, owner: object, model: str, corpus: str | No
     form = replace(form, source=FILE, models=form.models or (model,))
     request = form_request(page, owner, model, form, corpus)
     start_evaluation(page, owner, replace(request, run=recommend, repeat_button=RECOMMEND))
-    return show_evaluation(page, owner)
+    return show_evaluation(page, owner, corpus)
 
 
 def recommend(page: Page, request: EvaluationRequest, whose: EvaluationOwner, begin: BeginPhase) -> EvaluationPanel:

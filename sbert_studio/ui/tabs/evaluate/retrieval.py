@@ -16,6 +16,7 @@ from ....i18n import _, join, ngettext, with_full_stop
 from ....services.retrieval_files import write_retrieval
 from ...views import Value, column, shorten, speed_cell, table
 from .conclusion import MainScore, conclusion_view, needed_digits, verdict
+from .request import current_job
 from .view_model import EvaluationPanel, speed_chart
 
 if TYPE_CHECKING:
@@ -145,9 +146,9 @@ def _missed_table(result: RetrievalResult, titles: Mapping[str, str]) -> Value:
     return table(columns, rows, caption=caption, note=join("\n", [one for one in (reasons, more) if one]), empty=empty)
 
 
-def write_result(page: Page, owner: object) -> Path:
-    """Write the visitor's last evaluation of retrieval as a workbook."""
-    job = page.studio.evaluation_jobs.latest(page.visitor(owner))
+def write_result(page: Page, owner: object, corpus: str | None = None) -> Path:
+    """Write the visitor's last evaluation of retrieval on the selected data as a workbook."""
+    job = current_job(page, owner, corpus)
     result = job.result if job is not None else None
     if not isinstance(result, EvaluationPanel) or result.retrieval is None:
         raise StudioError("this result is no longer stored here", "press Evaluate again")

@@ -15,6 +15,7 @@ from ...views import view
 from . import handlers, relevance
 from .model_diff import SUBTAB, build_model_diff
 from .recommendation import RECOMMEND, start_recommendation
+from .request import EVALUATE_AGAIN, FILE, PUBLIC, SUITE
 from .retrieval import RETRIEVAL, write_result
 from .view_model import NO_SCORES
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 TITLE = "Evaluate"
 ORDER = 5
 _ABOUT = "Compare models on texts rated or labelled by people: which is better, by how much, and could it be chance?"
-_SOURCES = [("Your data", handlers.FILE), ("A suite", handlers.SUITE), ("A public dataset", handlers.PUBLIC)]
+_SOURCES = [("Your data", FILE), ("A suite", SUITE), ("A public dataset", PUBLIC)]
 _PUBLIC_HELP = "Id of a dataset on huggingface.co with Parquet files; its test split is used, or the file that you specify after the id."
 
 
@@ -81,7 +82,7 @@ def _draw_evaluation(page: Page) -> dict[str, gr.components.Component]:
 
 def _draw_files(page: Page) -> gr.Row:
     with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
-        download_button("Download workbook", partial(write_result, page), [page.owner], elem_id="evaluate-xlsx")
+        download_button("Download workbook", partial(write_result, page), [page.owner, page.corpus], elem_id="evaluate-xlsx")
     return files
 
 
@@ -95,7 +96,7 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
         elem_id="evaluate-models",
         elem_classes=["sb-data"],
     )
-    source = gr.Radio(_SOURCES, value=handlers.FILE, label="Evaluate on", elem_id="evaluate-source")
+    source = gr.Radio(_SOURCES, value=FILE, label="Evaluate on", elem_id="evaluate-source")
     with gr.Column(visible=True, elem_classes=["sb-tight"]) as file_group:
         missing = view("note", elem_id="evaluate-missing")
         task = gr.Dropdown(task_choices(), value="auto", label="Task", elem_id="evaluate-task")
@@ -131,7 +132,7 @@ def _draw_form(page: Page) -> dict[str, gr.components.Component]:
         "public_group": public_group,
         "start": gr.Button("Evaluate", variant="primary", elem_id="evaluate-go"),
         "recommend": gr.Button("Recommend a model to start from", elem_id=RECOMMEND),
-        "again": gr.Button("Run again", visible="hidden", elem_id=handlers.EVALUATE_AGAIN),
+        "again": gr.Button("Run again", visible="hidden", elem_id=EVALUATE_AGAIN),
     }
 
 
