@@ -105,6 +105,7 @@ class Documents:
         scanned_pages: number of pages without a text layer, by the source of their document.
         repaired: sources of documents with bytes that are invalid in their encoding.
         blank_rows: number of rows of tables without text.
+        trimmed: sources of web pages with text beside their main part, which was left out.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Documents:
     scanned_pages: Mapping[str, int] = field(default_factory=dict)
     repaired: tuple[str, ...] = ()
     blank_rows: int = 0
+    trimmed: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -143,6 +145,15 @@ class Documents:
             )
         if self.blank_rows:
             notes.append(ngettext("{n} row without text was skipped.", "{n} rows without text were skipped.", self.blank_rows))
+        if self.trimmed:
+            notes.append(
+                ngettext(
+                    "Of {n} web page, only the main part is used, without menus and the like: {names}.",
+                    "Of {n} web pages, only the main part is used, without menus and the like: {names}.",
+                    len(self.trimmed),
+                    names=_list_names(self.trimmed),
+                )
+            )
         if self.repaired:
             notes.append(
                 ngettext(

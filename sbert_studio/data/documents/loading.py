@@ -31,8 +31,9 @@ from ..loading.source import LONGEST_LINE
 from ..loading.table import Table, read_table
 from ..schema.names import IDENTIFIER, TITLE, normalize
 from .document import Document, Documents, Section, SkippedFile
-from .extraction import EXTRACTORS, ExtractionError
+from .extraction import EXTRACTORS
 from .reader import MEMORY_BYTES, SECONDS, DocumentReader
+from .sections import ExtractionError
 
 DOCUMENT_SUFFIXES = tuple(EXTRACTORS)
 """Extensions of files that are one document each."""
@@ -167,6 +168,7 @@ class _Loader:
     skipped: list[SkippedFile] = field(default_factory=list)
     scanned_pages: dict[str, int] = field(default_factory=dict)
     repaired: list[str] = field(default_factory=list)
+    trimmed: list[str] = field(default_factory=list)
     blank_rows: int = 0
     bytes: int = 0
     characters: int = 0
@@ -176,7 +178,7 @@ class _Loader:
         self.skipped.append(SkippedFile(source, reason))
 
     def result(self, name: str) -> Documents:
-        parts = tuple(self.documents), tuple(self.skipped), self.scanned_pages, tuple(self.repaired), self.blank_rows
+        parts = tuple(self.documents), tuple(self.skipped), self.scanned_pages, tuple(self.repaired), self.blank_rows, tuple(self.trimmed)
         return Documents(name, *parts)
 
     def load(self, entry: _Entry) -> None:
@@ -204,6 +206,8 @@ class _Loader:
             self.scanned_pages[entry.source] = found.scanned_pages
         if found.repaired:
             self.repaired.append(entry.source)
+        if found.trimmed:
+            self.trimmed.append(entry.source)
 
     def _load_table(self, path: Path, source: str) -> None:
         try:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...progress import checkpoint
-from .extraction import Extracted, ExtractionError, extract
+from .extraction import extract
+from .sections import Extracted, ExtractionError
 
 MEMORY_BYTES = 2 << 30
 """Address space of the child process; its libraries take about a quarter."""
@@ -72,7 +73,7 @@ class DocumentReader:
         if "error" in answer:
             raise ExtractionError(answer["error"])
         sections = [(list(headings), str(text), int(page)) for headings, text, page in answer["sections"]]
-        return Extracted(answer["title"], sections, answer["scanned_pages"], answer["repaired"])
+        return Extracted(answer["title"], sections, answer["scanned_pages"], answer["repaired"], answer["trimmed"])
 
     def close(self) -> None:
         """End the process."""

@@ -12,9 +12,9 @@ import pytest
 from data.documents.files import write_docx, write_pdf, write_zip
 
 from sbert_studio.data.documents.document import Document, Section
-from sbert_studio.data.documents.extraction import ExtractionError
 from sbert_studio.data.documents.loading import DocumentLimits, is_document_source, load_documents
 from sbert_studio.data.documents.reader import DocumentReader
+from sbert_studio.data.documents.sections import ExtractionError
 from sbert_studio.errors import StudioError
 
 MARKDOWN = """---
