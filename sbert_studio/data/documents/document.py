@@ -90,6 +90,10 @@ def describe_reasons() -> dict[str, tuple[str, str]]:
         "unreadable": (_("not readable"), _("check its permissions")),
         "hidden": (_("hidden"), ""),
         "table": (_("a table without texts"), _("check its columns")),
+        "beside_corpus": (
+            _("not part of the BEIR data set of this folder, whose documents are in corpus.jsonl"),
+            _("put other documents in another folder"),
+        ),
         "too_many": (_("beyond the maximum number of files or characters"), _("read the folder in parts")),
     }
 

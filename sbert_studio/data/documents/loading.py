@@ -316,9 +316,8 @@ class _OpenArchives:
             yield from self._entry(path.name, path.stat().st_size, _local(path))
 
     def _from_folder(self, folder: Path) -> Iterator[_Entry]:
-        if (corpus := folder / _BEIR_CORPUS).is_file():
-            yield from self._entry(_BEIR_CORPUS, corpus.stat().st_size, _local(corpus))
-            return
+        path = folder / _BEIR_CORPUS
+        corpus = _BEIR_CORPUS if path.is_file() and not path.is_symlink() else None
         pending = [folder]
         while pending:
             checkpoint()
@@ -341,7 +340,7 @@ class _OpenArchives:
                 elif not child.is_file():
                     self._loader.skip(source, "link")
                 else:
-                    yield from self._entry(source, child.stat().st_size, _local(path))
+                    yield from self._entry(source, child.stat().st_size, _local(path), corpus)
             pending += reversed(folders)
 
     def _from_archive(self, path: Path, prefix: str) -> Iterator[_Entry]:
@@ -354,22 +353,23 @@ class _OpenArchives:
             return
         self._opened.append(archive)
         members = sorted(((_member_name(member), member) for member in archive.infolist() if not member.is_dir()), key=lambda item: item[0])
-        if corpora := [item for item in members if PurePosixPath(item[0]).name == _BEIR_CORPUS]:
-            members = corpora[:1]
+        corpora = (name for name, member in members if PurePosixPath(name).name == _BEIR_CORPUS and not _member_problem(name, member))
+        corpus = next((f"{prefix}{name}" for name in corpora), None)
         for name, member in members:
-            parts = PurePosixPath(name).parts
-            if name.startswith("/") or ".." in parts or ":" in parts[0]:
-                self._loader.skip(f"{prefix}{name}", "unsafe")
-            elif stat.S_ISLNK(member.external_attr >> 16):
-                self._loader.skip(f"{prefix}{name}", "link")
-            elif any(map(_is_hidden, parts)):
-                self._loader.skip(f"{prefix}{name}", "hidden")
+            if problem := _member_problem(name, member):
+                self._loader.skip(f"{prefix}{name}", problem)
             else:
-                yield from self._entry(f"{prefix}{name}", member.file_size, partial(self._unpacked, archive, member))
+                yield from self._entry(f"{prefix}{name}", member.file_size, partial(self._unpacked, archive, member), corpus)
 
-    def _entry(self, source: str, size: int, open_file: Callable[[], AbstractContextManager[Path]]) -> Iterator[_Entry]:
+    def _entry(
+        self, source: str, size: int, open_file: Callable[[], AbstractContextManager[Path]], corpus: str | None = None
+    ) -> Iterator[_Entry]:
+        """Yield the file if it is read: by its type, and of a BEIR data set only its ``corpus``."""
         suffix = PurePosixPath(source).suffix.lower()
-        if suffix in DOCUMENT_SUFFIXES or suffix in _TABLES:
+        if corpus is not None and source != corpus:
+            if not _is_beir_part(source, corpus):
+                self._loader.skip(source, "beside_corpus")
+        elif suffix in DOCUMENT_SUFFIXES or suffix in _TABLES:
             yield _Entry(source, suffix, size, open_file)
         else:
             self._loader.skip(source, "archive" if suffix in _ARCHIVES else "unsupported")
@@ -410,6 +410,22 @@ def _member_name(member: zipfile.ZipInfo) -> str:
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     return name.replace("\\", "/")
+
+
+def _member_problem(name: str, member: zipfile.ZipInfo) -> str | None:
+    """Return the reason to skip a member of an archive by its path, if any."""
+    parts = PurePosixPath(name).parts
+    if name.startswith("/") or ".." in parts or ":" in parts[0]:
+        return "unsafe"
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "link"
+    return "hidden" if any(map(_is_hidden, parts)) else None
+
+
+def _is_beir_part(source: str, corpus: str) -> bool:
+    """Return whether a file is the queries or the relevance judgments of the BEIR data set whose documents are in ``corpus``."""
+    folder, path = PurePosixPath(corpus).parent, PurePosixPath(source)
+    return path == folder / "queries.jsonl" or path.parent == folder / "qrels"
 
 
 def _is_hidden(name: str) -> bool:

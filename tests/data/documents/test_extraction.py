@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
-from data.documents.files import write_pdf
+from data.documents.files import write_pdf, write_zip
 
 from sbert_studio.data.documents.document import Documents
 from sbert_studio.data.documents.extraction import extract
@@ -162,6 +163,26 @@ def test_trimmed_pages_are_reported(tmp_path: Path) -> None:
     path.write_text(f"<main>{sentences('x', 9)}</main><p>{sentences('y', 1)}</p>")
     assert any("1 web page" in note and "a.html" in note for note in load_documents(path).notes())
     assert Documents("x", ()).notes() == []
+
+
+def test_files_beside_a_beir_corpus_are_listed(tmp_path: Path) -> None:
+    corpus = json.dumps({"_id": "d1", "text": "one text"})
+    files = {"corpus.jsonl": corpus, "queries.jsonl": "", "qrels/test.tsv": "", "guide.md": "# G", "sub/more.html": "<p>x", ".x": ""}
+    folder = tmp_path / "folder"
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    found = load_documents(folder)
+    skipped = {"guide.md": "beside_corpus", "sub/more.html": "beside_corpus", ".x": "hidden"}
+    assert [document.id for document in found.documents] == ["d1"] and {file.source: file.reason for file in found.skipped} == skipped
+    assert sum("2 files" in note and "guide.md, sub/more.html" in note for note in found.notes()) == 1
+    archive = write_zip(tmp_path / "a.zip", {f"{name}/{path}": text for name in ("a", "b") for path, text in files.items()})
+    found = load_documents(archive)
+    assert [document.id for document in found.documents] == ["d1"]
+    assert {file.source for file in found.skipped if file.reason == "beside_corpus"} == {
+        *("a/guide.md", "a/sub/more.html"),
+        *(f"b/{name}" for name in files if name != ".x"),
+    }
 
 
 def body_lines(page: int) -> list[str]:
