@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -121,7 +120,6 @@ def test_all_text_of_word_files_is_read_once(tmp_path: Path) -> None:
         (["Policy"], f"Plain inserted tab line inline control smart tag\n\nA text box\n\nBlock control\n\ncell | nested | two\n\n{LONG}"),
         ([], "A footnote."),
     ]
-    assert not zipfile.ZipFile(tmp_path / "a.docx").testzip()
 
 
 def sentences(name: str, count: int) -> str:
