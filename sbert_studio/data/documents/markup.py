@@ -88,7 +88,7 @@ def _inline_text(tokens: list[Any]) -> str:
 _DROPPED = word_set(
     "script style noscript template svg math head nav footer button iframe select option datalist textarea canvas object audio video"
 )
-_SHORT_PAGE = 2_000  # characters outside links; shorter pages are used whole
+_SHORT_PAGE, _LONG_PAGE = 2_000, 2_000_000  # characters outside links; shorter pages are used whole, and longer ones are no article
 _MAIN_WORDS = 20
 _ARTICLE_SHARE, _MAIN_SHARE, _WHOLE_SHARE = 0.5, 0.9, 0.95
 _TAGS_OF_MAIN = {"list": "ul", "item": "li", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote", "code": "pre", "ref": "a"}
@@ -144,7 +144,7 @@ def _read_main_part(tree: Any, whole: _PageReader) -> _PageReader:
         return main
     if len(articles) == 1 and (article := _PageReader(articles[0])).characters >= max(1, _ARTICLE_SHARE * whole.characters):
         return article
-    if whole.characters < _SHORT_PAGE:
+    if not _SHORT_PAGE <= whole.characters <= _LONG_PAGE:
         return whole
     from trafilatura import bare_extraction
 

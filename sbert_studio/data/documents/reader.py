@@ -30,6 +30,7 @@ SECONDS = 60.0
 
 _KILLED = {-9: "memory", -24: "too_slow"}  # exit code by signal: SIGKILL, SIGXCPU
 _GRACE_SECONDS = 5
+_BUSY = 5  # times the processor time that reading may take on a busy machine; Windows has no limit of processor time
 _POLL_SECONDS, _START_SECONDS = 0.2, 60.0
 _START = f"import json, sys; sys.path[:] = json.loads(sys.argv[1]); from {__name__} import serve; serve(*map(int, sys.argv[2:]))"
 
@@ -38,7 +39,7 @@ class DocumentReader:
     """A child process that reads files; started at the first file, and again after one that it did not survive.
 
     Args:
-        seconds: maximum duration of reading one file.
+        seconds: maximum processor time of reading one file.
         memory: maximum address space in bytes; not enforced on Windows.
     """
 
@@ -66,7 +67,7 @@ class DocumentReader:
             with suppress(BrokenPipeError):  # the end of the process is noticed below
                 process.stdin.write(json.dumps([str(path), suffix]).encode() + b"\n")
                 process.stdin.flush()
-            answer = self._wait(self._seconds)
+            answer = self._wait(self._seconds * (1 if sys.platform == "win32" else _BUSY))
         except BaseException:
             self.close()
             raise
