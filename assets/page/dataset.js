@@ -25,12 +25,17 @@
       const place = used.length > 1 && one.order >= 0 ? el("span", { class: "sb-text-order" }, String(one.order + 1)) : null;
       return one.type === "text" ? el("label", { class: "sb-text-column" }, box, "Use as text", place) : null;
     };
+    // Of documents, what a search finds and a point of the map is.
+    const unit = (chosen) => el("fieldset", { class: "sb-unit" }, el("legend", {}, "Search and map"),
+      [["passages", "passages: search finds the best one of each document"], ["documents", "whole documents: one point of the map each"]].map(([name, words]) =>
+        el("label", {}, el("input", { type: "radio", name: "data-unit", value: name, checked: name === chosen, on: { change: () => send("unit", { unit: name }) } }), words)));
     const stated = (one) => el("p", { class: "sb-dim" }, one.blank ? t`${window.SB.grouped(one.distinct)} distinct, ${window.SB.grouped(one.blank)} blank` : t`${window.SB.grouped(one.distinct)} distinct`);
     const head = value.columns.map((one) => el("th", { scope: "col", class: one.order >= 0 ? "sb-used" : "" },
       el("b", { translate: "no" }, one.name), badge(one), stated(one), text(one)));
     root.replaceChildren(
       el("h3", value.ours ? {} : { translate: "no" }, value.name),
       el("dl", { class: "sb-facts" }, value.facts.map(([name, fact]) => el("div", {}, el("dt", {}, name), el("dd", {}, fact)))),
+      ...(value.unit ? [unit(value.unit)] : []),
       el("div", { class: "sb-scroll sb-dataset" }, el("table", { class: "sb-table" }, el("thead", {}, el("tr", {}, head)),
         el("tbody", {}, value.rows.map((row) => el("tr", {}, row.map((cell) => el("td", { translate: "no" }, cell))))))),
       ...(value.previews.length ? [el("h3", {}, "Combined text"), ...value.previews.map((one) => el("p", { class: "sb-combined", translate: "no" }, one))] : []),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .sessions.file_store import StoredFile
 
 SAMPLE, FILE = "sample:", "file:"
+PASSAGES, DOCUMENTS = UNITS = ("passages", "documents")
+"""What a text is if the data are documents."""
 
 
 class CorpusStore(TypedStore[SelectedCorpus]):
@@ -67,19 +69,23 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         name: str | None = None,
         progress: Progress | None = None,
         types: Mapping[str, ColumnType] | None = None,
+        unit: str = PASSAGES,
     ) -> SelectedCorpus:
         """Read a file; its texts are those of ``columns``, combined in this order, by default of the best one.
 
         Args:
             types: types of columns that the visitor has set.
+            unit: what a text is if the file has documents: one of :data:`UNITS`.
         """
-        from ..data.corpus import combine_columns, corpus_from_table, find_text_columns
+        from ..data.corpus import combine_columns, corpus_from_table, find_text_columns, group_passages
         from ..services.data_overview import choose_text_columns
 
         table = self.table(path, name, progress)
         used = tuple(columns) or choose_text_columns(table)
         combined, column = combine_columns(table, used)
-        corpus = replace(corpus_from_table(combined, column), types=dict(types or {}))
+        corpus = corpus_from_table(combined, column)
+        corpus = group_passages(corpus) if corpus.places and unit == DOCUMENTS else corpus
+        corpus = replace(corpus, types=dict(types or {}))
         possible = tuple(find_text_columns(table)) or table.columns
         return SelectedCorpus(corpus, path, possible, column, text_columns=used if len(used) > 1 else ())
 
@@ -113,7 +119,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         if name.startswith(FILE):
             file = self._files.get(self._visitor(owner), name.removeprefix(FILE))
             columns, types = _stored_layout(file)
-            corpus = self.read(file.path, columns, file.name, progress, types)
+            corpus = self.read(file.path, columns, file.name, progress, types, str(file.layout.get("unit", "")))
             self._files.touch(self._visitor(owner), file.id, file.column)
             return self._put_with_edits(owner, replace(corpus, id=name))
         if name.removeprefix(SAMPLE) not in {item.id for item in list_samples()}:
@@ -136,7 +142,8 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         """Store the file of a corpus with the visitor's files, unless it is a sample, and return the key of the corpus."""
         if corpus.id.startswith(SAMPLE):
             return self._put_with_edits(owner, corpus)
-        layout = {"columns": list(corpus.text_columns or (corpus.column,)), "types": dict(corpus.corpus.types)}
+        unit = DOCUMENTS if corpus.corpus.passages else PASSAGES
+        layout = {"columns": list(corpus.text_columns or (corpus.column,)), "types": dict(corpus.corpus.types), "unit": unit}
         visitor, column = self._visitor(owner), (corpus.text_columns or (corpus.column,))[0]
         if corpus.id.startswith(FILE):
             self._files.touch(visitor, corpus.id.removeprefix(FILE), column, layout)
@@ -149,9 +156,12 @@ class CorpusStore(TypedStore[SelectedCorpus]):
     def open_column(self, owner: object, corpus: SelectedCorpus, column: str) -> str:
         return self.keep(owner, self.read_again(corpus, (column,), corpus.corpus.types))
 
-    def read_again(self, corpus: SelectedCorpus, columns: Sequence[str], types: Mapping[str, ColumnType]) -> SelectedCorpus:
-        """Read the file of a corpus with other text columns or types, without the edits of its map."""
-        return replace(self.read(corpus.path, columns, corpus.corpus.name, types=types), id=corpus.id)
+    def read_again(
+        self, corpus: SelectedCorpus, columns: Sequence[str], types: Mapping[str, ColumnType], unit: str | None = None
+    ) -> SelectedCorpus:
+        """Read the file of a corpus with other text columns, types or unit, without the edits of its map."""
+        unit = unit or (DOCUMENTS if corpus.corpus.passages else PASSAGES)
+        return replace(self.read(corpus.path, columns, corpus.corpus.name, types=types, unit=unit), id=corpus.id)
 
     def current(self, key: str | None, owner: object = None) -> tuple[str, SelectedCorpus]:
         """Return the key and the corpus; by default the first sample, with the map edits of ``owner``, so that every button works."""
@@ -248,10 +258,10 @@ def delete_file(page: Page, corpus: str, owner: object, language: str = "en") ->
 
 def describe_corpus(page: Page, corpus: SelectedCorpus, model: str | None = None) -> tuple[list[tuple[str, str]], list[str]]:
     """Return facts on how a file was read, and notes on its rows and on whether the model supports their language."""
-    texts, account = corpus.corpus, corpus.corpus.account
-    if texts.places:
-        documents = len({place.number for place in texts.places})
-        numbers = [("Documents", f"{documents:,}"), ("Passages", f"{len(texts.texts):,}")]
+    texts, account, passages = corpus.corpus, corpus.corpus.account, corpus.passages
+    if passages is not None:
+        documents = len({place.number for place in passages.places})
+        numbers = [("Documents", f"{documents:,}"), ("Passages", f"{len(passages):,}")]
     else:
         numbers = [("Rows read", f"{account.read:,}"), ("Texts", f"{len(texts.texts):,}")]
     numbers += [("Skipped", f"{account.skipped:,}")] if account.skipped else []

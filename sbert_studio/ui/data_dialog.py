@@ -22,7 +22,7 @@ from ..i18n import _
 from ..progress import StoppedError
 from ..serialization import to_plain
 from .components import CORPUS_TYPES, cancel_button, sample_picker, upload
-from .corpora import FILE, SAMPLE, delete_file, describe_corpus
+from .corpora import DOCUMENTS, FILE, PASSAGES, SAMPLE, UNITS, delete_file, describe_corpus
 from .handlers import progress_callback, warn
 from .panel import Panel
 from .sessions.language import notify_info
@@ -71,7 +71,8 @@ def review(page: Page, corpus: SelectedCorpus, model: str | None, *, is_current:
     columns = corpus.text_columns or ((corpus.column,) if corpus.column in table.columns else table.columns[:1])
     overview = describe_data(table, columns, corpus.corpus.types, corpus.path)
     numbers, notes = describe_corpus(page, corpus, model)
-    value = _overview_value(overview, numbers, notes, is_sample=corpus.id.startswith(SAMPLE))
+    unit = "" if corpus.passages is None else DOCUMENTS if corpus.corpus.passages else PASSAGES
+    value = _overview_value(overview, numbers, notes, is_sample=corpus.id.startswith(SAMPLE)) | {"unit": unit}
     use = props(visible=True, value="Apply" if is_current else "Use this data")
     return ReviewView(page.corpora.put(corpus), value, use, props(visible=is_current and corpus.id.startswith(FILE)), file)
 
@@ -179,12 +180,15 @@ def pasted_format(text: str) -> str:
 
 
 def change_data(page: Page, pending: str | None, header: Header, selection: Selection) -> ReviewView:
-    """Change the type of a column or the columns of the texts, as clicked in the dialog."""
+    """Change the type of a column, the columns of the texts or their unit, as clicked in the dialog."""
     corpus = page.corpora.get(pending)
     table = page.corpora.table(corpus.path, corpus.corpus.name)
     columns, types = corpus.text_columns or (corpus.column,), dict(corpus.corpus.types)
     item = selection.item if isinstance(selection.item, Mapping) else {}
-    if selection.action == "type":
+    unit = None
+    if selection.action == "unit" and item.get("unit") in UNITS:
+        unit = str(item["unit"])
+    elif selection.action == "type":
         name, kind = str(item.get("name")), check_type(item.get("type"))
         table.require(name)
         types[name] = kind
@@ -197,7 +201,7 @@ def change_data(page: Page, pending: str | None, header: Header, selection: Sele
         raise StudioError("no column of texts is selected", "choose at least one")
     table.require(*columns)
     is_current = header.corpus is not None and header.corpus in page.corpora and page.corpora.get(header.corpus).id == corpus.id != ""
-    return review(page, page.corpora.read_again(corpus, columns, types), header.model, is_current=is_current)
+    return review(page, page.corpora.read_again(corpus, columns, types, unit), header.model, is_current=is_current)
 
 
 def _with_type(columns: tuple[str, ...], name: str, kind: ColumnType) -> tuple[str, ...]:

@@ -107,13 +107,23 @@ class SelectedCorpus:
     @property
     def data_key(self) -> str:
         """Key of the data and of how it is read, which stays the same when its map is edited; a part of it without an id is other data."""
+        return self.source_key + (" documents" if self.corpus.passages else "")
+
+    @property
+    def source_key(self) -> str:
+        """The ``data_key``, the same for documents and for their passages."""
         types = ",".join(f"{name}={kind}" for name, kind in sorted(self.corpus.types.items()))
         return " ".join((self.id or self.corpus.digest, self.column, types))
+
+    @property
+    def passages(self) -> Corpus | None:
+        """The passages, if the data are documents."""
+        return self.corpus if self.corpus.places else self.corpus.passages
 
 
 @dataclass(frozen=True)
 class JobTopic:
-    """The data (``data_key``) and the step of a job with documents."""
+    """The data (``source_key``) and the step of a job with documents."""
 
     data: str
     step: str

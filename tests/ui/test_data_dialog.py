@@ -116,6 +116,25 @@ def test_documents_are_added_as_passages_and_several_files_as_one_archive(page: 
     assert isinstance(start, dict) and start["variant"] == "secondary", "Make pairs is the button to press"
 
 
+@pytest.mark.process
+def test_documents_can_be_whole_and_stay_so(page: Page, tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.md").write_text(f"# Note {name}\n\n" + f"A cat sat on the mat of {name}. " * 200)
+    shown = data_dialog.add_file(page, [str(tmp_path / f"{name}.md") for name in "ab"], Header())
+    assert shown is not None and shown.review is not None and shown.review["unit"] == "passages"
+    passages = page.corpora.get(shown.pending)
+    whole = change(page, shown, "unit", unit="documents")
+    assert whole.review is not None and whole.review["unit"] == "documents"
+    used = data_dialog.use_data(page, whole.pending, Header()).chosen.corpus
+    corpus = page.corpora.get(str(used))
+    assert len(corpus.corpus) == 2 < len(passages.corpus) and corpus.corpus.fields["passages"] == (str(len(passages.corpus) // 2),) * 2
+    assert corpus.passages == passages.corpus and corpus.data_key != passages.data_key
+    again = page.corpora.get(page.corpora.open(None, corpus.id))
+    assert again.corpus.texts == corpus.corpus.texts and again.data_key == corpus.data_key
+    back = change(page, data_dialog.open_dialog(page, Header(str(used))), "unit", unit="passages")
+    assert len(page.corpora.get(back.pending).corpus) == len(passages.corpus)
+
+
 def test_columns_are_combined_in_the_order_in_which_they_are_chosen(page: Page, tickets: Path) -> None:
     shown = change(page, add(page, tickets), "columns", columns=["title", "body"])
     assert shown.review is not None

@@ -152,7 +152,7 @@ class MadeData:
 def are_documents(selected: SelectedCorpus) -> bool:
     """Return whether the selected data can be cut into passages: they are documents, or a table with titles and longer texts."""
     corpus: Corpus = selected.corpus
-    if corpus.places:
+    if selected.passages is not None:
         return True
     if any(normalize(name) in TITLE for name in selected.text_columns):
         return True
@@ -168,14 +168,14 @@ def keep_made(page: Page, visitor: str, made: MadeData) -> None:
 
 
 def count_documents(selected: SelectedCorpus) -> int:
-    places = selected.corpus.places
-    return len({place.number for place in places}) if places else len(selected.corpus)
+    passages = selected.passages
+    return len(selected.corpus) if passages is None else len({place.number for place in passages.places})
 
 
 def find_made(page: Page, visitor: str, selected: SelectedCorpus) -> MadeData:
     """Return what was made from the selected documents."""
     files = page.files.list_files(visitor)
-    data = selected.data_key
+    data = selected.source_key
     pairs = next((file for file in files if file.use == _USES[PAIRS] and file.layout.get("data") == data), None)
     if pairs is None:
         return MadeData()
@@ -199,7 +199,7 @@ def latest_job(page: Page, visitor: str, selected: SelectedCorpus) -> JobView | 
 
 
 def _is_about(job: JobView, selected: SelectedCorpus) -> bool:
-    return isinstance(job.about, JobTopic) and job.about.data == selected.data_key
+    return isinstance(job.about, JobTopic) and job.about.data == selected.source_key
 
 
 def start_pairs(
@@ -236,7 +236,7 @@ def start_pairs(
             source, settings.sources, language_model=language_model, writing=options, held_out=held_out, begin_phase=begin
         )
         text = join(" ", [_describe_pairs(found), _describe_test(page, documents, held_out, found, model, begin)])
-        layout = {"data": selected.data_key, "text": text, "shown": _pairs_table(found)}
+        layout = {"data": selected.source_key, "text": text, "shown": _pairs_table(found)}
         name = f"{Path(selected.corpus.name).stem} pairs.jsonl"
         return StepResult(text, _store(page, visitor, PAIRS, name, found.write, layout))
 
@@ -271,7 +271,7 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
                 doubtful.append([one.query, one.text, one.score])
         text = _describe_negatives(found)
         layout = {
-            "data": selected.data_key,
+            "data": selected.source_key,
             "pairs": pairs.id,
             "text": text,
             "shown": _negatives_table(found),
@@ -367,7 +367,7 @@ def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work:
     Raises:
         StudioError: another step is under way, or the visitor has removed the data.
     """
-    _require_stored(page, visitor, selected.data_key)
+    _require_stored(page, visitor, selected.source_key)
     titles = {
         ESTIMATE: _("Estimate for {name}", name=selected.corpus.name),
         PAIRS: _("Pairs from {name}", name=selected.corpus.name),
@@ -376,11 +376,11 @@ def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work:
     }
     with SUBMITTING:
         active = [job for job in page.studio.document_jobs.list_active(visitor) if _is_about(job, selected)]
-        if any(job.about == JobTopic(selected.data_key, step) for job in active):
+        if any(job.about == JobTopic(selected.source_key, step) for job in active):
             return
         if active:
             raise StudioError(_("{title} is still under way", title=active[0].title), "wait until it has ended, or stop it")
-        page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.data_key, step))
+        page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.source_key, step))
 
 
 def _require_stored(page: Page, visitor: str, data: str) -> None:
@@ -391,7 +391,7 @@ def _require_stored(page: Page, visitor: str, data: str) -> None:
 
 
 def _load(page: Page, selected: SelectedCorpus, begin: BeginPhase) -> Documents:
-    column = None if selected.corpus.places or selected.text_columns else selected.column
+    column = None if selected.passages is not None or selected.text_columns else selected.column
     return page.studio.documents.load(selected.path, name=selected.corpus.name, column=column, progress=begin("reading", "files"))
 
 

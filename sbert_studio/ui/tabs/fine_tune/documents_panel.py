@@ -252,7 +252,7 @@ def steps_view(page: Page, selected: SelectedCorpus, results: MadeData, job: Job
         if results.pairs is None
         else ngettext("{n} document", "{n} documents", count)
     )
-    passages = len(selected.corpus) if selected.corpus.places else 0
+    passages = 0 if selected.passages is None else len(selected.passages)
     steps = [
         _step(PASSAGES, "Passages", "done", _passages_text(passages), [("Show", "show")] if passages else []),
         _pairs_step(results, job),
@@ -300,9 +300,11 @@ def _passages_text(passages: int) -> str:
     return ngettext("{n} passage that fits the model.", "{n} passages that fit the model.", passages)
 
 
-def _passages_table(selected: SelectedCorpus) -> Value:
+def _passages_table(selected: SelectedCorpus) -> Value | None:
     """Return ten passages, spread over the documents, with the length in characters and where they are."""
-    texts, places = selected.corpus.texts, selected.corpus.places
+    if selected.passages is None:
+        return None
+    texts, places = selected.passages.texts, selected.passages.places
     chosen = range(0, len(places), max(1, len(places) // _EXAMPLES))[:_EXAMPLES]
     rows = [[places[row].file, shorten(texts[row]), len(texts[row])] for row in chosen]
     columns = [column("File"), column("Passage", main=True), column("Characters", "count")]
