@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ...training.spec import TrainSpec
 
 _PREVIEWED = 10
+_SCORE_DECIMALS = 6
 _LISTED = 100
 
 
@@ -189,7 +190,7 @@ class MinedNegatives(JsonResult):
             texts = dict(zip(self.columns, (row.query, row.positive), strict=True))
             negatives = dict(zip(names, (*row.negatives, *[""] * self.per_row), strict=False))
             scores = {
-                f"{name}{SCORE_SUFFIX}": score
+                f"{name}{SCORE_SUFFIX}": round(score, _SCORE_DECIMALS)
                 for name, score in zip(("positive", *names), (row.positive_score, *row.negative_scores), strict=False)
             }
             return {**texts, **negatives, **{name: cells[place] for name, cells in self.fields.items()}, **scores}

@@ -449,8 +449,8 @@ def _pairs_table(pairs: MadePairs) -> Value:
 def _describe_negatives(mined: MinedNegatives) -> str:
     parts = [
         ngettext(
-            "{n} hard negative among {corpus} passages.",
-            "{n} hard negatives among {corpus} passages.",
+            "{n} hard negative among {corpus} texts.",
+            "{n} hard negatives among {corpus} texts.",
             mined.negatives,
             corpus=f"{mined.corpus:,}",
         )

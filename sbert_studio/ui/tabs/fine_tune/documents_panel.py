@@ -297,7 +297,9 @@ def _job_text(job: JobView) -> str:
 def _passages_text(passages: int) -> str:
     if not passages:
         return "Long texts are cut into passages that fit the model."
-    return ngettext("{n} passage that fits the model.", "{n} passages that fit the model.", passages)
+    return ngettext(
+        "{n} passage that fits the model.", "{n} passages that fit the model, with some overlap for search; pairs have none.", passages
+    )
 
 
 def _passages_table(selected: SelectedCorpus) -> Value | None:
@@ -374,7 +376,10 @@ def _doubtful_table(results: MadeData) -> Value | None:
     rows = [[shorten(query), shorten(text, _JUDGED), score] for query, text, score in doubtful]
     columns = [column("Query"), column("Passage", main=True), column("Score", "number")]
     caption = "Do these passages answer the query?"
-    note = "Your answers are added to the basket. Mine again: what does not answer the query becomes a hard negative."
+    note = (
+        "Similar: it answers the query. Dissimilar: it does not, and becomes a hard negative when you press Mine again. "
+        "Your answers are added to the basket."
+    )
     pairs = [(query, text) for query, text, _score in doubtful]
     return table(columns, rows, ids=list(range(len(rows))), pairs=pairs, caption=caption, note=note) if rows else None
 
