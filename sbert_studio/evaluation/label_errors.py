@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..data.split import make_folds
+from ..data.split import connected_rows, make_folds
 from ..errors import StudioError
 from ..i18n import _
 from ..models.similarity import unit
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CHECKED_KINDS = ("scored_pairs", "labelled_pairs", "labelled_texts")
 MIN_ROWS = 20
-_FOLDS = 5
+_FOLDS = MIN_TEXTS = 5  # each fold holds out other texts
 _PENALTIES = 10.0 ** np.arange(-2, 4)  # in mean squared singular values
 _COSINE = 30.0  # weight of the cosine among the standardized features: nearly unpenalized
 _NEIGHBORS, _MOST_NEIGHBORS = 0.1, 1000  # share and number of rows with a similar prediction
@@ -69,6 +69,10 @@ def find_doubts(encoder: Encoder, examples: Examples, *, folds: int = _FOLDS, se
     if len(examples) < MIN_ROWS:
         message = _("there are {rows} rows; checking labels needs {least}", rows=len(examples), least=MIN_ROWS)
         raise StudioError(message, "label more rows first")
+    sets = len(np.unique(connected_rows(examples)))
+    if sets < folds:
+        message = _("the rows form only {sets} sets without shared texts; checking labels needs {least}", sets=sets, least=folds)
+        raise StudioError(message, "add rows with other texts")
     features = frozen_features([unit(one) for one in encode_columns(encoder, list(examples.texts), progress=progress)])
     targets = target_matrix(examples)
     predicted = np.zeros_like(targets)

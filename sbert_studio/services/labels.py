@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from ..data.findings import Fix
 from ..data.loading.table import Table
-from ..data.schema.roles import Roles, SchemaOverrides
+from ..data.schema.names import rate_target_name
+from ..data.schema.roles import Roles, SchemaOverrides, option
 from ..errors import StudioError
 from ..i18n import _, ngettext
 from ..progress import Progress
@@ -76,7 +78,7 @@ class LabelService(Service):
         """Check the labels of a file by ridge regression on the vectors of a model.
 
         Raises:
-            StudioError: the file cannot be read or is ambiguous, or has no labels that can be checked.
+            StudioError: the file cannot be read or is ambiguous, or has no labels that can be checked; the message says why.
         """
         from .questions import OpenQuestionsError
 
@@ -85,6 +87,7 @@ class LabelService(Service):
         diagnosis = self._data.diagnose(table, overrides, None, model)
         if diagnosis.questions and not (overrides or SchemaOverrides()).as_read:
             raise OpenQuestionsError.of_file(table.name, diagnosis.questions)
+        _require_labels(table, diagnosis.roles)
         return self._check(diagnosis.examples, diagnosis.roles, model, progress)
 
     def check_run(self, run_id: str, progress: Progress | None = None) -> LabelCheck:
@@ -165,6 +168,69 @@ class LabelService(Service):
         from ..runs.files import RunFiles
 
         return RunFiles(self.workspace.run(run_id))
+
+
+def _require_labels(table: Table, roles: Roles) -> None:
+    """Raise a StudioError that says why a file has no labels to check: no column of them, or too few rows in its classes."""
+    from ..evaluation.label_errors import CHECKED_KINDS
+
+    if roles.kind in ("scored_pairs", "labelled_pairs"):
+        return
+    column = roles.target or roles.group or next((name for name in table.columns if _names_labels(name, roles)), None)
+    if column is None:
+        raise StudioError(
+            _(
+                "{name} has no column of labels or scores: its columns are {columns}",
+                name=table.name,
+                columns=", ".join(map(repr, table.columns[:20])),
+            ),
+            "add a column of labels, or specify it with --target",
+        )
+    counts = Counter(cell.strip() for cell in table.column(column) if cell.strip() or "" in roles.labels)
+    repeated = [value for value, rows in counts.items() if rows > 1]
+    if len(counts) < 2:
+        shown = next(iter(counts), "")
+        raise StudioError(
+            _("the label column {column} of {name} has only one value: {value}", column=repr(column), name=table.name, value=repr(shown)),
+            "use rows with at least two different labels",
+        )
+    if len(roles.texts) == 1 and len(repeated) < 2:
+        single = [value for value, rows in counts.items() if rows == 1]
+        raise StudioError(
+            ngettext(
+                "{n} of the {all} classes in the label column {column} of {name} has one row ({value}); two classes need several",
+                "{n} of the {all} classes in the label column {column} of {name} have one row (as {value}); two classes need several",
+                len(single),
+                all=f"{len(counts):,}",
+                column=repr(column),
+                name=table.name,
+                value=repr(single[0]),
+            ),
+            "add rows of the small classes, or specify the column of labels with --target",
+        )
+    if roles.kind not in CHECKED_KINDS:
+        _refuse_unused_labels(table, roles, column)
+
+
+def _names_labels(name: str, roles: Roles) -> bool:
+    return name not in roles.texts and rate_target_name(name) in ("certain", "likely")
+
+
+def _refuse_unused_labels(table: Table, roles: Roles, column: str) -> NoReturn:
+    """Raise the error for a column that could contain labels but that the file's texts do not allow to use."""
+    from ..evaluation.label_errors import MIN_TEXTS
+
+    texts = {cell for name in roles.texts for cell in table.column(name)}
+    shown = {"name": table.name, "rows": f"{len(table):,}", "texts": f"{len(texts):,}", "column": repr(column)}
+    if len(texts) < MIN_TEXTS:
+        message = _("the {rows} rows of {name} have only {texts} different texts, too few to check the labels in {column}", **shown)
+        raise StudioError(message, "add rows with other texts")
+    kind = "labelled_texts" if len(roles.texts) == 1 else "labelled_pairs"
+    flags = option("", kind=kind, columns=roles.texts[:2], target=column).flag
+    raise StudioError(
+        _("{name} is read as {kind}, and its column {column} not as labels", kind=roles.kind.replace("_", " "), **shown),
+        _("if it contains labels, specify {flags}", flags=flags),
+    )
 
 
 def _label_check(errors: Mapping[str, Any], roles: Roles, by: str) -> LabelCheck:

@@ -124,6 +124,9 @@ def test_ordered_labels_are_checked_and_others_refused() -> None:
         find_doubts(WordSums(), positive_pairs(64))
     with pytest.raises(StudioError, match="there are 10 rows"):
         find_doubts(WordSums(), scored_pairs(10))
+    few = labelled_texts(60)
+    with pytest.raises(StudioError, match="3 sets without shared texts"):
+        find_doubts(WordSums(), replace(few, texts=(few.texts[0][:3] * 20,)))
 
 
 def test_every_row_is_held_out_once_and_labels_as_predicted_raise_no_doubt() -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tiny_studio import quick, studio_at, write_pairs
+from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.findings import Fix
 from sbert_studio.data.schema.roles import Roles
@@ -124,3 +124,23 @@ def test_a_cross_validated_run_has_its_list_and_its_curve(page: Page, tmp_path: 
 def test_runs_without_labels_offer_nothing(page: Page) -> None:
     assert labels_view(page.studio, SimpleNamespace(status="running", model_path=None)) is None  # type: ignore[arg-type]
     assert not page.studio.labels.can_check("run-0123456789")
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "words"),
+    [
+        ("one", [(row, "a") for row in range(60)], "the label column 'label' of one.csv has only one value: 'a'"),
+        ("rare", [(row, "b" if row == 7 else "a") for row in range(60)], "1 of the 2 classes in .* of rare.csv has one row .'b'."),
+        ("many", [(row, f"class {row}") for row in range(60)], "60 of the 60 classes in .* of many.csv have one row"),
+        ("few", [(row % 3, "aba"[row % 3]) for row in range(60)], "the 60 rows of few.csv have only 3 different texts"),
+        ("none", [(row, "") for row in range(60)], "none.csv has no column of labels or scores: its columns are 'text'"),
+    ],
+)
+def test_labels_that_cannot_be_checked_are_named_with_file_and_column(
+    page: Page, tmp_path: Path, name: str, rows: list[tuple[int, str]], words: str
+) -> None:
+    path, texts = tmp_path / f"{name}.csv", sentences(60)
+    lines = [f"{texts[place]} {place},{label}".rstrip(",") for place, label in rows]
+    path.write_text("\n".join(["text" if name == "none" else "text,label", *lines]) + "\n", encoding="utf-8")
+    with pytest.raises(StudioError, match=words):
+        page.studio.labels.check_file(path)
