@@ -319,11 +319,23 @@ def read_content(
 
     ``name`` is also used to recognize published datasets; ``max_bytes`` limits the size of a compressed file after unpacking.
     """
-    with _unpacked(path, name or path.name, max_bytes) as (inner, inner_name):
+    shown = name or path.name
+    with _unpacked(path, shown, max_bytes) as (inner, inner_name), _naming(shown, path.name, inner_name, inner.name):
         source = TableFile.open(inner, inner_name, encoding=encoding, delimiter=delimiter, header=header)
         if reader := _choose_reader(source):
             return reader(source, progress)
         return _read_published(source) or _choose_text_reader(source)(source, progress)
+
+
+@contextmanager
+def _naming(*names: str) -> Iterator[None]:
+    """Put the first name before errors that lack all names, since the file may be one of several of a folder."""
+    try:
+        yield
+    except StudioError as error:
+        if type(error) is not StudioError or any(name in error.message for name in names):
+            raise
+        raise StudioError(_("{name}: {message}", name=names[0], message=error.message), error.hint, error.rows) from error.__cause__
 
 
 def _choose_reader(source: TableFile) -> Reader | None:
