@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -81,6 +81,24 @@ def build_known_items(documents: Documents, asked_of: Collection[str] = (), *, s
     counts = Counter(origin for _key, _query, origin, *_rest in chosen)
     found = build_set(documents.name, queries, texts, judgments, notes=documents.notes(), known_item=_describe(counts))
     return replace(found, owners=tuple(owner for owner, *_rest in items))
+
+
+def build_table_items(documents: Documents, columns: Sequence[str]) -> RetrievalSet:
+    """Return the known-item set of a table without columns of queries and documents.
+
+    Raises:
+        StudioError: no query can be made, which for a table of several columns means that they may have other names.
+    """
+    try:
+        return build_known_items(documents)
+    except StudioError:
+        if len(columns) < 2:
+            raise
+        listed = ", ".join(map(repr, columns[:20]))
+        raise StudioError(
+            _("{name} has no columns of queries and documents: its columns are {columns}", name=documents.name, columns=listed),
+            "rename the columns to query, document and grade; or use documents with titles, headings or several sentences",
+        ) from None
 
 
 def _items(document: Document, *, sentences: bool) -> Iterator[Item]:

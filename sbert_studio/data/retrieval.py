@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..errors import StudioError
-from ..i18n import _, ngettext
+from ..errors import StudioError, describe_rows
+from ..i18n import _, join, ngettext
 from ..progress import checkpoint
 from ..settings import temporary_prefix
 from ..workspace import digest_texts
 from .documents.document import Document, Section
+from .judgments import NAMES, find_column, judgment_cells, split_judgments
 from .loading.table import Table, read_table
-from .schema.names import normalize, word_lists, word_set
+from .schema.names import normalize
 from .schema.numbers import parse_number
 from .split import normalize_text
 
@@ -32,11 +33,10 @@ if TYPE_CHECKING:
 SPLITS = ("test", "dev", "train")
 """Splits of the relevance judgments, the default first."""
 Reader = Callable[[Path], Table]
-_NAMES = {role: word_set(words) for role, words in word_lists("retrieval").items()}
 _TABLES = (".jsonl", ".jsonl.gz", ".tsv", ".csv", ".parquet")
 _ARCHIVED = re.compile(rf"(?:.*/)?((?:corpus|queries|qrels/(?:{'|'.join(SPLITS)}))(?:{'|'.join(map(re.escape, _TABLES))}))")
 _BLOCK = 1 << 20
-_GRADES = {word: float(grade) for grade in (0, 1) for word in _NAMES[f"grade{grade}"]}
+_GRADES = {word: float(grade) for grade in (0, 1) for word in NAMES[f"grade{grade}"]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +145,11 @@ def beir_splits(folder: Path) -> list[str]:
     return [split for split in SPLITS if find_beir_file(folder / "qrels", split)]
 
 
+def has_beir_files(folder: Path) -> bool:
+    """Return True for a folder with judgments, or with a corpus and queries, whose judgments may be missing."""
+    return bool(beir_splits(folder)) or all(find_beir_file(folder, stem) for stem in ("corpus", "queries"))
+
+
 def is_beir_archive(path: Path) -> bool:
     """Return True for a zip archive with queries, a corpus and judgments."""
     stems = {name.split(".")[0].split("/")[0] for name in _archived_files(path)}
@@ -206,8 +211,8 @@ def retrieval_kind(table: Table, path: Path | None = None) -> RetrievalKind | No
     """
     if table.places:
         return "labelled" if path is not None and is_beir_archive(path) else "known-item"
-    grade = _column(table, "grade", required=False)
-    return "labelled" if has_judgments(table) and grade and normalize(grade) not in _NAMES["common"] else None
+    grade = find_column(table, "grade", required=False)
+    return "labelled" if has_judgments(table) and grade and normalize(grade) not in NAMES["common"] else None
 
 
 def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, titles: bool = True) -> RetrievalSet:
@@ -220,25 +225,19 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, title
     Raises:
         StudioError: a file is missing or incomplete, or no query has a relevant document.
     """
-    splits = beir_splits(folder)
-    chosen = split or next(iter(splits), SPLITS[0])
-    paths = [find_beir_file(place, stem) for place, stem in ((folder, "corpus"), (folder, "queries"), (folder / "qrels", chosen))]
-    if None in paths:
-        missing = ("corpus.jsonl", "queries.jsonl", f"qrels/{chosen}.tsv")[paths.index(None)]
-        known = (
-            _("the folder has judgments for: {splits}", splits=", ".join(splits)) if splits else "see the BEIR layout in the documentation"
-        )
-        raise StudioError(_("the folder {name} has no {missing}", name=folder.name, missing=missing), known)
-    documents, queries, judged = (_read_titled(path, read) for path in paths if path is not None)
+    chosen, paths = _beir_paths(folder, split)
+    documents, queries = (_read_titled(path, read) for path in paths[:2])
     title = _title_column(documents) if titles else ""
+    documents, document_notes, _unused = _complete_rows(documents, _title_column(documents))
+    queries, query_notes, unasked = _complete_rows(queries)
     document_texts, query_texts = _texts_by_id(documents, title), _texts_by_id(queries)
-    columns = _judgment_columns(judged)
-    rows = zip(*(judged.column(name) for name in columns), judged.lines.tolist(), strict=True)
+    judged = split_judgments(read(paths[2]), {*query_texts, *unasked})
+    judged_cells, has_grades = judgment_cells(judged)
     judgments, unknown, example = [], 0, ""
-    for query, document, grade, line in rows:
+    for query, document, grade, line in zip(*judged_cells, judged.lines.tolist(), strict=True):
         if query in query_texts and document in document_texts:
             judgments.append((query, document, _parse_grade(grade, judged.name, line)))
-        else:
+        elif query not in unasked:
             unknown += 1
             example = example or f"{query!r} → {document!r}"
     if unknown and not judgments:
@@ -247,6 +246,9 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, title
             "use the ids of the column _id in queries and corpus",
         )
     notes = [note.describe() for table in (documents, queries, judged) for note in table.notes if note.severity != "info"]
+    notes += [*document_notes, *query_notes]
+    if not has_grades:
+        notes.append(_("{name} has no grades: every judged document counts as relevant with grade 1", name=judged.name))
     if unknown:
         notes.append(
             ngettext(
@@ -269,18 +271,61 @@ def _read_titled(path: Path, read: Reader) -> Table:
             rows = [json.loads(line) for line in lines if line.strip()]
     except ValueError:  # a damaged line, which the table's notes report
         return table
-    if len(rows) != len(table) or not all(isinstance(row, dict) for row in rows) or not any(row.get("title") for row in rows):
+    rows = [row if isinstance(row, dict) else {} for row in rows]
+    if len(rows) != len(table) or not any(row.get("title") for row in rows):
         return table
     columns = {name: [str(row.get(name) or "") for row in rows] for name in ("title", "text")}
     return table.with_column("title", columns["title"]).with_column("text", columns["text"])
 
 
-def _judgment_columns(table: Table) -> list[str]:
-    """Return the columns of query ids, document ids and grades; without a header, by position as in BEIR (3 columns) and TREC (4)."""
-    roles = ("query_id", "document_id", "grade")
-    if len(table.columns) in (3, 4) and not any(_column(table, role, required=False) for role in roles):
-        return [table.columns[place] for place in (0, len(table.columns) - 2, len(table.columns) - 1)]
-    return [_column(table, role) for role in roles]
+def _beir_paths(folder: Path, split: str) -> tuple[str, list[Path]]:
+    """Return the split, by default the first with judgments, and the files of the corpus, the queries and the judgments.
+
+    Raises:
+        StudioError: a file is missing.
+    """
+    splits = beir_splits(folder)
+    chosen = split or next(iter(splits), SPLITS[0])
+    wanted = {"corpus.jsonl": (folder, "corpus"), "queries.jsonl": (folder, "queries"), f"qrels/{chosen}.tsv": (folder / "qrels", chosen)}
+    paths = {name: find_beir_file(*place) for name, place in wanted.items()}
+    missing = [name for name, path in paths.items() if path is None]
+    if missing:
+        message = _("the folder {name} has no {missing}", name=folder.name, missing=join(", ", missing))
+        if splits and chosen not in splits and len(missing) == 1:
+            raise StudioError(message, _("the folder has judgments for: {splits}", splits=", ".join(splits)))
+        layout = _(
+            "a BEIR folder contains corpus.jsonl and queries.jsonl, with _id and text in each line, and qrels/{split}.tsv with the "
+            "columns query-id, corpus-id and score",
+            split=chosen,
+        )
+        raise StudioError(message, layout)
+    return chosen, [path for path in paths.values() if path is not None]
+
+
+def _complete_rows(table: Table, title: str = "") -> tuple[Table, list[str], frozenset[str]]:
+    """Return the rows of a corpus or of queries that have an id and a text, notes on the others, and the ids without a text.
+
+    Raises:
+        StudioError: no row has both.
+    """
+    ids, texts = table.column(find_column(table, "id")), table.column(find_column(table, "text"))
+    titles = table.column(title) if title else [""] * len(table)
+    has_text = np.array([bool(text.strip() or heading.strip()) for text, heading in zip(texts, titles, strict=True)], dtype=bool)
+    has_id = np.array([bool(key.strip()) for key in ids], dtype=bool)
+    complete = has_text & has_id
+    if not complete.any():
+        raise StudioError(_("{name} has no row with an id and a text", name=table.name), "write the ids as _id and the texts as text")
+    if complete.all():
+        return table, [], frozenset()
+    lines = table.lines[~complete].tolist()
+    note = ngettext(
+        "{n} row of {name} without an id or a text is skipped ({rows})",
+        "{n} rows of {name} without an id or a text are skipped ({rows})",
+        len(lines),
+        name=table.name,
+        rows=describe_rows(lines),
+    )
+    return table.select(np.flatnonzero(complete)), [note], frozenset(ids[place] for place in np.flatnonzero(has_id & ~has_text).tolist())
 
 
 def _title_column(table: Table) -> str:
@@ -289,7 +334,7 @@ def _title_column(table: Table) -> str:
 
 def _texts_by_id(table: Table, title: str = "") -> dict[str, str]:
     """Return the texts of a corpus or of queries by id, after the cells of the column ``title``, if there is one."""
-    ids, texts = table.column(_column(table, "id")), table.column(_column(table, "text"))
+    ids, texts = table.column(find_column(table, "id")), table.column(find_column(table, "text"))
     if title:
         texts = [f"{heading.strip()} {text}".strip() for heading, text in zip(table.column(title), texts, strict=True)]
     found: dict[str, str] = {}
@@ -302,24 +347,9 @@ def _texts_by_id(table: Table, title: str = "") -> dict[str, str]:
     return found
 
 
-def _column(table: Table, role: str, *, required: bool = True) -> str:
-    """Return the column of a table for a role by its name; empty if there is none and it is not required."""
-    found = next((name for word in _ordered(role) for name in table.columns if normalize(name) == word), "")
-    if not found and required:
-        raise StudioError(
-            _("{name} has no column for {role}", name=table.name, role=role.replace("_", " ")),
-            _("its columns are: {columns}; rename one to {role}", columns=", ".join(table.columns[:20]), role=role),
-        )
-    return found
-
-
-def _ordered(role: str) -> list[str]:
-    return str(word_lists("retrieval")[role]).split()  # the more specific names first
-
-
 def has_judgments(table: Table) -> bool:
     """Return True if a table has columns for queries and documents, by their names."""
-    query, document = (_column(table, role, required=False) for role in ("query", "document"))
+    query, document = (find_column(table, role, required=False) for role in ("query", "document"))
     return bool(query and document) and query != document
 
 
@@ -338,8 +368,8 @@ def read_judgments(table: Table, overrides: SchemaOverrides | None = None, corpu
     named = () if overrides is None or overrides.columns is None else overrides.columns
     if named and len(named) != 2:
         raise StudioError("a retrieval set has two text columns", "specify the column of the queries, then that of the documents")
-    query_column, document_column = named or (_column(table, "query"), _column(table, "document"))
-    target = overrides.target if overrides is not None and overrides.target else _column(table, "grade", required=False)
+    query_column, document_column = named or (find_column(table, "query"), find_column(table, "document"))
+    target = overrides.target if overrides is not None and overrides.target else find_column(table, "grade", required=False)
     table.require(query_column, document_column, *([target] if target else []))
     cells = table.column(target) if target else ["1"] * len(table)
     judgments, unjudged, skipped = [], list[str](), 0

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..data.documents.loading import is_document_source
 from ..data.documents.passages import PASSAGE_TOKENS, TokenBudget, make_passages
-from ..data.known_items import build_known_items
+from ..data.known_items import build_known_items, build_table_items
 from ..data.language import detect_language
 from ..data.loading.table import Table, table_from_columns
-from ..data.retrieval import RetrievalSet, beir_splits, has_judgments, is_beir_archive, read_beir, read_judgments, unpack_beir
+from ..data.retrieval import RetrievalSet, has_beir_files, has_judgments, is_beir_archive, read_beir, read_judgments, unpack_beir
 from ..data.schema.roles import SchemaOverrides
 from ..errors import StudioError
 from ..evaluation.comparison import Comparison, paired_difference
@@ -103,7 +103,7 @@ class RetrievalService(Service):
         """
         options = options or RetrievalOptions()
         place = None if isinstance(source, Table) else existing_path(source)
-        if place is not None and place.is_dir() and (beir_splits(place) or options.split):
+        if place is not None and place.is_dir() and (options.split or has_beir_files(place)):
             return read_beir(place, options.split, self._data.read_table, titles=options.titles)
         if place is not None and is_beir_archive(place):
             with unpack_beir(place, _UNPACKED * self.settings.max_upload_mb << 20) as folder:
@@ -113,7 +113,7 @@ class RetrievalService(Service):
         table = self._data.read_table(source, overrides=options.overrides)
         corpus = () if options.corpus is None else self._data.read_corpus(options.corpus).texts
         if place is not None and not options.overrides and not has_judgments(table):
-            return build_known_items(self._data.documents.load(place))
+            return build_table_items(self._data.documents.load(place), table.columns)
         return read_judgments(table, options.overrides, corpus)
 
     def evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -72,12 +73,70 @@ def test_a_document_equal_to_the_query_is_ignored_unless_it_is_judged(tmp_path: 
     assert read_beir(write_beir(tmp_path / "b", [("q3", "d3", 1)], titles=False)).ignored() == {}
 
 
-@pytest.mark.parametrize("lines", ["q1\td1\t1\nq2\td2\t0\n", "q1 0 d1 1\nq2 0 d2 0\n".replace(" ", "\t")])
-def test_judgments_without_a_header_are_read_as_in_trec(tmp_path: Path, lines: str) -> None:
+@pytest.mark.parametrize("separator", ["\t", " "])
+@pytest.mark.parametrize("lines", ["q1 d1 1\nq2 d2 0\n", "q1 0 d1 1\nq2 0 d2 0\n", "query-id corpus-id score\nq1 d1 1\nq2 d2 0\n"])
+def test_judgments_are_read_as_in_beir_and_trec_with_tabs_or_spaces(tmp_path: Path, lines: str, separator: str) -> None:
+    write_beir(tmp_path, [])
+    (tmp_path / "qrels" / "test.tsv").write_text(lines.replace(" ", separator))
+    data = read_beir(tmp_path)
+    assert (data.query_ids, data.grades, data.notes[:-1]) == (("q1",), ({0: 1.0},), ())
+
+
+@pytest.mark.parametrize("lines", ["q1\td1\nq2\td2\n", "query-id\tcorpus-id\nq1\td1\nq2\td2\n", "q1 d1\nq2 d2\n"])
+def test_judgments_without_grades_are_all_relevant_which_is_noted(tmp_path: Path, lines: str) -> None:
     write_beir(tmp_path, [])
     (tmp_path / "qrels" / "test.tsv").write_text(lines)
     data = read_beir(tmp_path)
-    assert (data.query_ids, data.grades) == (("q1",), ({0: 1.0},))
+    assert (data.query_ids, data.grades) == (("q1", "q2"), ({0: 1.0}, {1: 1.0}))
+    assert any("test.tsv has no grades" in note for note in data.notes)
+
+
+def test_a_judgment_with_other_parts_than_the_rest_is_named(tmp_path: Path) -> None:
+    write_beir(tmp_path, [])
+    (tmp_path / "qrels" / "test.tsv").write_text("q1 0 d1 1\nq2 0 d2 1\nq3 d3\n")
+    with pytest.raises(StudioError, match=r"rows of test\.tsv do not have 4 parts .*\(row 3\)"):
+        read_beir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "row", ['"a text"', '["a", "b"]', "42", "null", '{"title": "Fish", "text": "swim"}', '{"_id": "d9"}', '{"_id": "d9", "text": null}']
+)
+def test_a_row_of_the_corpus_without_an_id_or_text_is_no_document(tmp_path: Path, row: str) -> None:
+    write_beir(tmp_path, [("q1", "d1", 1)])
+    with (tmp_path / "corpus.jsonl").open("a") as corpus:
+        corpus.write(f'{row}\n{{"_id": "d6", "title": "", "text": "the sun"}}\n{{"_id": "d7", "title": "Stars", "text": ""}}\n')
+    data = read_beir(tmp_path)
+    assert data.document_ids == ("d1", "d2", "d3", "d4", "d6", "d7") and data.documents[-2:] == ("the sun", "Stars")
+    assert data.titles == ("Cats", "Dogs", "", "Bread", "", "Stars")
+    assert [note for note in data.notes if "(row 5)" in note and "1 row of corpus.jsonl" in note]
+    assert read_beir(tmp_path, titles=False).documents[0] == "they sleep"
+
+
+@pytest.mark.parametrize("text", ['""', '"  "', "null"])
+def test_a_query_without_text_is_left_out(tmp_path: Path, text: str) -> None:
+    write_beir(tmp_path, [("q1", "d1", 1), ("q4", "d2", 1)])
+    with (tmp_path / "queries.jsonl").open("a") as queries:
+        queries.write(f'{{"_id": "q4", "text": {text}}}\n')
+    data = read_beir(tmp_path)
+    assert data.query_ids == ("q1",)
+    assert [note for note in data.notes if "(row 4)" in note] and not any("not in the folder" in note for note in data.notes)
+    (tmp_path / "queries.jsonl").write_text(f'{{"_id": "q4", "text": {text}}}\n')
+    with pytest.raises(StudioError, match=r"queries\.jsonl has no row with an id and a text"):
+        read_beir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("queries.jsonl", '{"_id": "q1", "text": "a"}\n{"_id":', r"queries\.jsonl: a line is not valid JSON.*\(row 2\)"),
+        ("qrels/test.tsv", "query-id\tcorpus-id\tscore\n", r"test\.tsv: the file contains a header but no rows"),
+    ],
+)
+def test_an_error_in_one_of_the_files_of_a_folder_names_it(tmp_path: Path, file: str, text: str, words: str) -> None:
+    write_beir(tmp_path, [("q1", "d1", 1)])
+    (tmp_path / file).write_text(text)
+    with pytest.raises(StudioError, match=words):
+        read_beir(tmp_path)
 
 
 def test_a_zip_of_a_beir_folder_is_read_without_what_else_it_contains(tmp_path: Path) -> None:
@@ -125,9 +184,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     write_beir(tmp_path, [("q1", "d1", 1)])
     with pytest.raises(StudioError, match=r"qrels/dev.tsv.*test"):
         read_beir(tmp_path, "dev")
-    (tmp_path / "queries.jsonl").unlink()
-    with pytest.raises(StudioError, match=r"queries\.jsonl"):
-        read_beir(tmp_path)
+    for file in ("queries.jsonl", "corpus.jsonl", "qrels/test.tsv"):
+        (tmp_path / file).unlink()
+        with pytest.raises(StudioError, match=rf"has no .*{re.escape(file)}.*a BEIR folder contains corpus\.jsonl"):
+            read_beir(tmp_path)
     with pytest.raises(StudioError, match="has a relevant document"):
         read_beir(write_beir(tmp_path / "zero", [("q1", "d1", 0)]))
     twice = write_beir(tmp_path / "twice", [("q1", "d1", 1)])

@@ -196,3 +196,31 @@ def test_a_long_document_is_found_by_its_best_passage(studio: Studio, tiny_model
     assert (model.truncated, len(model.length_notes())) == (1, 1)
     passages = found.combined(model)[0]
     assert (passages.kind, passages.mrr_at_10) == ("passages", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (("corpus.jsonl", "queries.jsonl"), r"has no qrels/test\.tsv\. hint: a BEIR folder contains"),
+        (("queries.jsonl", "qrels/test.tsv"), r"has no corpus\.jsonl\. hint: a BEIR folder contains"),
+    ],
+)
+def test_a_beir_folder_without_one_of_its_files_is_no_folder_of_documents(
+    studio: Studio, tmp_path: Path, files: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    for file in files:
+        text = "query-id\tcorpus-id\tscore\nq\td\t1\n" if file.startswith("qrels") else '{"_id": "q", "text": "A title. A text."}\n'
+        (tmp_path / "set" / file).write_text(text)
+    with pytest.raises(StudioError, match=words):
+        studio.retrieval.read(tmp_path / "set")
+
+
+def test_a_table_without_columns_of_queries_and_documents_is_told_its_columns(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    rows = "which animal sleeps,cats sleep,1\nwhat barks,dogs bark,1\nwhat flies,birds fly,0\n"
+    path.write_text(f"q1,foo,bar\n{rows}")
+    with pytest.raises(StudioError, match=r"no columns of queries and documents: its columns are 'q1', 'foo', 'bar'\. hint: rename"):
+        studio.retrieval.read(path)
+    path.write_text(f"title,text,bar\n{rows}")
+    assert studio.retrieval.read(path).known_item, "documents of a table need no judgments"
