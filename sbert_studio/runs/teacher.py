@@ -28,7 +28,7 @@ from ..models.inference.batching import unique_texts
 from ..models.prompts import column_roles
 from ..registry import parse_params
 from ..training.events import Event, Phase
-from ..training.spec import TrainSpec, resolve_loss
+from ..training.spec import SHAPE, TrainSpec, resolve_loss
 from ..workspace import digest_texts, write_json
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 TEACHER = "teacher.npy"
 """File in a run's folder."""
+_DEFAULTS = TrainSpec()
 _CHUNK = 4096  # texts or pairs per cached file
 _CACHE_BYTES = 4 << 30
 _SAMPLE = 64  # rows used to estimate the time
@@ -106,6 +107,37 @@ def try_teacher(examples: Examples, spec: TrainSpec, catalog: Catalog) -> tuple[
     return _with(examples, values, rows), (time.perf_counter() - began) * texts / tried
 
 
+def require_teacher_model(spec: TrainSpec, examples: Examples, catalog: Catalog) -> None:
+    """Check, before a run is made, that the spec's teacher exists, is not the model itself, and is of a kind that the loss can use.
+
+    Raises:
+        StudioError: it cannot be used.
+    """
+    loss = _build(resolve_loss(spec, examples))
+    if loss is None or not spec.teacher:
+        return
+    is_changed = any(getattr(spec, name) != getattr(_DEFAULTS, name) for name in SHAPE)
+    is_guide = loss.in_batch  # it only chooses the negatives, which the base model can do too
+    if spec.teacher == spec.model and not is_changed and not is_guide:
+        raise same_model()
+    if (catalog.is_cross_encoder(spec.teacher) or catalog.is_poly_encoder(spec.teacher)) and loss.teacher == "vectors":
+        raise _without_vectors(spec.teacher)
+
+
+def same_model() -> StudioError:
+    """Return the error that a model would imitate itself."""
+    return StudioError(
+        "the teacher and the student are the same model", "choose a larger teacher, or keep only some layers: --set layers=2"
+    )
+
+
+def _without_vectors(teacher: str) -> StudioError:
+    return StudioError(
+        _("the teacher {name} scores pairs and has no vectors of single texts", name=teacher),
+        "choose an encoder as the teacher, or the loss margin_mse",
+    )
+
+
 def _build(spec: TrainSpec) -> Loss | None:
     """Return the loss of a spec if it imitates a teacher."""
     loss = LOSSES[spec.loss] if spec.architecture == "siamese" and spec.loss in LOSSES else None
@@ -148,10 +180,7 @@ class _Teacher:
         """Return the vectors of the distinct texts of each column, one column after the other: (m, d) float32."""
         model = self._model
         if not isinstance(model, Encoder):
-            raise StudioError(
-                _("the teacher {name} scores pairs and has no vectors of single texts", name=self._title),
-                "choose an encoder as the teacher, or the loss margin_mse",
-            )
+            raise _without_vectors(self._title)
         roles: Sequence[Role] = column_roles(examples.kind, len(examples.texts))
         total, parts, done = sum(len(texts) for texts, _ in numbers), [], 0
         for role, (texts, _found) in zip(roles, numbers, strict=False):

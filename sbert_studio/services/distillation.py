@@ -277,9 +277,9 @@ def _require_trainable(texts: Sequence[str], teacher: str, student: str, setting
         message = _("there are {texts} distinct texts; a distillation needs {least}", texts=len(texts), least=LEAST_TEXTS)
         raise StudioError(message, "use more texts")
     if teacher == student and not settings.get("layers"):
-        raise StudioError(
-            "the teacher and the student are the same model", "choose a larger teacher, or keep only some layers: --set layers=2"
-        )
+        from ..runs.teacher import same_model
+
+        raise same_model()
 
 
 def _request(data: Table, teacher: str, student: str, settings: Mapping[str, Any], *, is_scorer: bool) -> TrainRequest:

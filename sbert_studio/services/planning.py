@@ -218,10 +218,13 @@ class TrainingPlanner(Service):
         """Return the plan (of a request).
 
         Raises:
-            StudioError: a question is unanswered, or the rows are not suitable for training.
+            StudioError: a question is unanswered, the rows are not suitable for training, or the teacher cannot be used.
         """
+        from ..runs.teacher import require_teacher_model
+
         plan = self.plan(plan) if isinstance(plan, TrainRequest) else plan
         plan.require_settled()
+        require_teacher_model(plan.spec, plan.examples, self.catalog)
         return plan
 
     def _choose_model(self, request: TrainRequest, table: Table) -> tuple[str, str]:

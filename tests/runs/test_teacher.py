@@ -157,9 +157,9 @@ def test_stopping_keeps_the_chunks_computed_so_far(
 
 
 @pytest.mark.slow
-def test_a_run_stopped_while_the_teacher_works_can_be_resumed(studio: Studio, tmp_path: Path, tiny_model: Path) -> None:
+def test_a_run_stopped_while_the_teacher_works_can_be_resumed(studio: Studio, tmp_path: Path, teachers: dict[str, str]) -> None:
     file = write_rows(tmp_path / "rows.jsonl", TEXTS)
-    run = studio.fine_tune.train(TrainRequest(file, overrides=brief(teacher=str(tiny_model))), should_stop=lambda: True)
+    run = studio.fine_tune.train(TrainRequest(file, overrides=brief(teacher=teachers["words"])), should_stop=lambda: True)
     assert (run.status, run.step, run.model_path) == ("stopped", 0, None)
     assert studio.fine_tune.resume(run.id).status == "finished"
     assert not list((studio.workspace.run(run.id)).glob("teacher.npy"))
@@ -189,11 +189,21 @@ def test_a_column_of_a_teacher_is_found_by_name_and_kept_with_the_rows(studio: S
         (triplets(), {"loss": "in_batch", "teacher": "words"}, "does not imitate a teacher"),
         (TEXTS, {"teacher": "no-such-model"}, "no-such-model"),
         (TEXTS, {"teacher": "cross"}, "has no vectors of single texts"),
+        (TEXTS, {"teacher": "/nope/x"}, "no model or model folder '/nope/x'"),
+        (TEXTS, {"teacher": ""}, "the teacher and the student are the same model"),
     ],
 )
-def test_errors_say_what_the_teacher_lacks(
+def test_errors_say_what_the_teacher_lacks_before_a_run_is_made(
     studio: Studio, tmp_path: Path, teachers: dict[str, str], columns: dict[str, list[Any]], overrides: dict[str, str], message: str
 ) -> None:
-    overrides = {**overrides, **({"teacher": teachers.get(overrides["teacher"], overrides["teacher"])} if "teacher" in overrides else {})}
+    overrides = {
+        **overrides,
+        **(
+            {"teacher": teachers.get(overrides["teacher"], overrides["teacher"] or studio.settings.default_model)}
+            if "teacher" in overrides
+            else {}
+        ),
+    }
     with pytest.raises(StudioError, match=message):
         studio.fine_tune.train(TrainRequest(write_rows(tmp_path / "rows.jsonl", columns), overrides=brief(**overrides)))
+    assert studio.store.runs() == []
