@@ -297,6 +297,8 @@ SUFFIXES = (".csv", ".tsv", ".tab", *_JSON, ".parquet", *_TEXT, ".xlsx", *_COMPR
 _OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 # RuntimeError: an encrypted member of a zip archive, or one of an unknown compression.
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+_UNREAD_DOCUMENTS = (".doc", ".docm", ".dot", ".dotx", ".odt", ".rtf", ".ppt", ".pptx", ".pptm", ".odp", ".epub", ".pages")
+_DOCUMENT_MARKS = (b"PK", b"\xd0\xcf\x11\xe0", b"{\\rtf")  # a text may have such an extension too
 _MOST_BYTES = 1 << 32
 _READ_SIZE = 1 << 20
 _BLANK = b"\xef\xbb\xbf \r\n\t"
@@ -340,6 +342,9 @@ def _naming(*names: str) -> Iterator[None]:
 
 def _choose_reader(source: TableFile) -> Reader | None:
     """Return the reader of a format that can be recognized by its first bytes or extension."""
+    if source.suffix in _UNREAD_DOCUMENTS and source.head.startswith(_DOCUMENT_MARKS):
+        message = _("{name} is a document in a format that is not read", name=source.path.name)
+        raise StudioError(message, "save it as docx, pdf, html, md or txt, which are read")
     if source.head.startswith(b"PAR1"):
         return read_parquet
     if source.head.startswith(b"PK\x03\x04") and is_workbook(source.path):

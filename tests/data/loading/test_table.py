@@ -123,6 +123,14 @@ NOT_TABLES = {
     "empty.jsonl": (b"\n\n", "no"),
     "empty.txt": (b"  \n\n", "no text"),
     "objects.jsonl": (b"[]\n", "no rows|no text"),
+    **{
+        f"letter{suffix}": (
+            head + bytes(100),
+            f"letter{suffix} is a document in a format that is not read. hint: save it as docx",
+        )
+        for suffix, head in ((".docm", b"PK\x03\x04"), (".odt", b"PK\x03\x04"), (".pptx", b"PK\x03\x04"), (".doc", b"\xd0\xcf\x11\xe0"))
+    },
+    "letter.rtf": (b"{\\rtf1 some words}", "letter.rtf is a document in a format that is not read"),
     "nlu.yml": (b"nlu:\n- intent: gate\n  examples: |\n    - open the gate\n", "YAML"),
 }
 
