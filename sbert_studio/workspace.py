@@ -16,12 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from .errors import StudioError
+from .errors import StudioError, is_disk_full
 from .i18n import _
 from .shutdown import TEMPORARY_PATHS
 
 _SECRET = 32
 _BUSY, _BUSY_SECONDS = (5, 32), 2.0  # errors of Windows for a file that another program has open
+_ALLOW_WRITING = "set SBERT_STUDIO_HOME to a folder with write permission"
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
@@ -39,15 +41,13 @@ class Workspace:
         except OSError as error:
             raise StudioError(
                 _("the data folder {home} cannot be created: {strerror}", home=home, strerror=error.strerror),
-                "set SBERT_STUDIO_HOME to a folder with write permission",
+                _ALLOW_WRITING,
             ) from error
 
     def require_writable(self) -> None:
         """Raise StudioError if the home folder is not writable."""
         if not os.access(self.home, os.W_OK):
-            raise StudioError(
-                _("the data folder {home} is not writable", home=self.home), "set SBERT_STUDIO_HOME to a folder with write permission"
-            )
+            raise StudioError(_("the data folder {home} is not writable", home=self.home), _ALLOW_WRITING)
 
     @property
     def runs(self) -> Path:
@@ -135,7 +135,7 @@ class Workspace:
         except OSError as error:
             raise StudioError(
                 _("the folder {path} cannot be created: {strerror}", path=path, strerror=error.strerror),
-                "free some disk space, or check the owner of the folder",
+                _ALLOW_WRITING if error.errno in _READ_ONLY else "free some disk space, or check the owner of the folder",
             ) from error
         return path
 
@@ -251,9 +251,25 @@ def atomic_file(target: Path) -> Iterator[Path]:
         flush_to_disk(part)
         part.chmod(0o644)
         _replace_file(part, target)
+    except Exception as error:
+        full = _full_disk_at(target, error, part)
+        if full is None:
+            raise
+        raise full from error
     finally:
         part.unlink(missing_ok=True)
         TEMPORARY_PATHS.discard(part)
+
+
+def _full_disk_at(target: Path, error: Exception, part: Path) -> OSError | None:
+    """Return the error of a full disk with the path that was to be written, which the system does not name; None for other errors."""
+    if isinstance(error, StudioError) or not is_disk_full(error):
+        return None
+    place = getattr(error, "filename", None)
+    if place is not None and not Path(str(place)).is_relative_to(part):
+        return None
+    code, reason = (getattr(error, name, None) for name in ("errno", "strerror"))
+    return OSError(code or errno.ENOSPC, reason or os.strerror(errno.ENOSPC), str(target))
 
 
 def flush_to_disk(path: Path) -> None:
@@ -286,6 +302,11 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         part.chmod(0o755)
         while not _replace_folder(part, target):
             pass
+    except Exception as error:
+        full = _full_disk_at(target, error, part)
+        if full is None:
+            raise
+        raise full from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
         TEMPORARY_PATHS.discard(part)

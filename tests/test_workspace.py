@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,9 +14,9 @@ from pathlib import Path
 import pytest
 from processes import UNPRIVILEGED
 
-from sbert_studio.errors import StudioError
+from sbert_studio.errors import StudioError, to_user_error
 from sbert_studio.settings import Settings, configure_thread_waiting
-from sbert_studio.workspace import _replace_folder, atomic_file, atomic_folder, file_name
+from sbert_studio.workspace import Workspace, _replace_folder, atomic_file, atomic_folder, file_name
 
 
 @pytest.mark.process
@@ -56,6 +58,40 @@ def test_a_file_that_another_program_reads_on_windows_is_replaced_once_it_is_clo
     with pytest.raises(PermissionError) if tries == 1 else nullcontext(), atomic_file(tmp_path / "it") as part:
         part.write_bytes(b"new")
     assert len(tried) == tries and [one.name for one in tmp_path.iterdir()] == (["it"] if tries == 3 else [])
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EFBIG, "File too large"),
+        shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+    ],
+)
+def test_a_full_disk_is_told_with_what_was_to_be_written(failure: OSError, tmp_path: Path) -> None:
+    for path in (tmp_path / "pairs.jsonl", tmp_path / "model"):
+        with pytest.raises(OSError) as caught, atomic_folder(path) as part, atomic_file(part / "file"):
+            raise failure
+        error = to_user_error(caught.value, place=True)
+        assert error is not None and error.message == f"the disk is full ({path})"
+        assert str(to_user_error(caught.value)).startswith("the disk is full. "), "visitors of a page are not told paths"
+    with pytest.raises(OSError, match="elsewhere"), atomic_file(tmp_path / "file"):
+        raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "elsewhere"))
+    with pytest.raises(ValueError, match="other"), atomic_file(tmp_path / "file"):
+        raise ValueError("other")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_home_folder_that_is_read_only_is_told_with_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    space = Workspace(tmp_path)
+
+    def refuse(*_args: object, **_values: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(StudioError, match=r"uploads cannot be created: Read-only file system\. hint: set SBERT_STUDIO_HOME") as caught:
+        _ = space.uploads
+    assert str(tmp_path) in caught.value.message
 
 
 def test_a_folder_that_several_write_at_once_is_one_of_theirs_and_nothing_is_left(tmp_path: Path) -> None:

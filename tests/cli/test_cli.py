@@ -449,11 +449,14 @@ def test_a_path_without_a_file_is_named_as_it_was_given(cli: Any, tmp_path: Path
     assert str(hidden.value).startswith("there is no file 'absent.csv'."), "visitors of a page are not told its paths"
 
 
-def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli: Any, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_while_weights_or_vectors_are_written_is_no_bug(cli: Any, tmp_path: Path, tiny_model: Path) -> None:
     (tmp_path / "notes.txt").write_text("the cat sat on the mat\n" * 50, encoding="utf-8")
     with no_file_above(2048):
         told = refused(cli("fit", tmp_path / "notes.txt", "--out", tmp_path / "words", "--set", "epochs=1", "--json"))
-        assert told.startswith("error: the disk is full. hint: free some disk space") and not (tmp_path / "words").exists()
+        assert told.startswith(f"error: the disk is full ({tmp_path / 'words'}). hint: free some disk space")
+        assert not (tmp_path / "words").exists()
+        told = refused(cli("distill", tiny_model, "--dim", "64", "--out", tmp_path / "static", "--json"))
+        assert told.startswith(f"error: the disk is full ({tmp_path / 'static'})")
         assert "the disk is full" in refused(cli("encode", tmp_path / "notes.txt", "--out", tmp_path / "x.npy", "--json"))
 
 
