@@ -65,6 +65,8 @@ class Comparison(JsonResult):
     @property
     def description(self) -> str:
         """The result: ``better beyond chance: NAME`` or ``no difference beyond chance``."""
+        if self.interval is None and self.task == "retrieval":
+            return "too few queries to distinguish a difference from chance"
         if self.interval is None:
             return "too few rows of one class to distinguish a difference from chance"
         return "no difference beyond chance" if self.better is None else _("better beyond chance: {better}", better=self.better)

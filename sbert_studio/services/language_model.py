@@ -71,9 +71,11 @@ class ModelError(Exception):
 
     Attributes:
         is_outage: whether the endpoint did not answer, so that asking again later may help.
+        hint: how to get an answer.
     """
 
     is_outage = False
+    hint = "check its address, name and key, and the instruction"
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -90,10 +92,17 @@ class _Temporary(ModelError):
     """A failure that may not happen again, after ``pause`` seconds if the endpoint named a time."""
 
     is_outage = True
+    hint = "wait a few minutes, then try again; if it happens again, check the endpoint"
 
     def __init__(self, reason: str, pause: float = 0.0) -> None:
         super().__init__(reason)
         self.pause = pause
+
+
+class _Limited(_Temporary):
+    """The endpoint limits the number of requests within a time."""
+
+    hint = "wait, then try again, or use another endpoint: this one limits the number of requests"
 
 
 @dataclass(frozen=True)
@@ -420,7 +429,8 @@ def _status_error(status: int, retry_after: str) -> ModelError:
     reason = _("the endpoint answered with HTTP status {status}", status=status)
     if status not in _RETRIED:
         return ModelError(reason)
-    return _Temporary(reason, float(retry_after) if retry_after.isdecimal() else 0.0)
+    kind = _Limited if status == http.HTTPStatus.TOO_MANY_REQUESTS else _Temporary
+    return kind(reason, float(retry_after) if retry_after.isdecimal() else 0.0)
 
 
 def _answer_text(body: bytes) -> str:

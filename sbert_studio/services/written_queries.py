@@ -112,9 +112,8 @@ def estimate_writing(
     if not written:
         reasons = Counter(answer.reason for answer in answers if isinstance(answer, ModelError))
         reason = next(iter(reasons), _("there is no passage")) if len(reasons) < 2 else list_counts(reasons)
-        raise StudioError(
-            _("the language model wrote no query: {reason}", reason=reason), _("check its address, name and key, and the instruction")
-        )
+        hint = next((answer.hint for answer in answers if isinstance(answer, ModelError)), ModelError.hint)
+        raise StudioError(_("the language model wrote no query: {reason}", reason=reason), hint)
     sent = sum(count_tokens([prompt.system + prompt.user for prompt in prompts]))
     received = round(sum(count_tokens(written)) * len(chosen) / len(written))
     cost = None if options.prices is None else (sent * options.prices[0] + received * options.prices[1]) / 1e6

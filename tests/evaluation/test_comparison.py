@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,8 @@ def test_the_chance_is_the_share_of_resamples_in_which_the_order_turns() -> None
     assert paired_difference((0.6, 0.5), (second, first))[1] == chance
     missing = np.where(np.arange(1000) < 200, np.nan, first)
     one = Comparison("x", "file", "pairs", "accuracy", ("a", "b"), (0.5, 0.6), *paired_difference((0.5, 0.6), (missing, second)))
-    assert one.interval is None and one.chance is None and "too few" in one.description
+    assert one.interval is None and one.chance is None and "too few rows of one class" in one.description
+    assert "too few queries" in replace(one, task="retrieval").description
     assert one.to_json()["difference"] == pytest.approx(0.1)
 
 

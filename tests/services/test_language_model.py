@@ -21,6 +21,7 @@ from sbert_studio.services import Studio, language_model
 from sbert_studio.services.language_model import Endpoint, LanguageModel, ModelError, Prompt
 from sbert_studio.services.results import MapView, TopicInfo
 from sbert_studio.services.topic_names import TopicNames, clean_topic_name, name_topics, with_names
+from sbert_studio.services.written_queries import WritingOptions, estimate_writing
 from sbert_studio.settings import SHARED_LIMITS, Limits, Settings
 
 KEY = "sk-secret-0123456789"
@@ -108,6 +109,19 @@ def test_other_failures_have_a_reason(reply: Reply, reason: str, tmp_path: Path)
     with replies(reply) as server:
         (found,) = ask(model_at(server, tmp_path, seconds=0.5), "one")
     assert found.startswith("[") and reason in found and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("reply", "hint"),
+    [
+        (Reply(status=429, headers={"Retry-After": "3600"}), "limits the number of requests"),
+        (Reply(status=503, headers={"Retry-After": "3600"}), "wait a few minutes"),
+        (Reply(status=404), "check its address, name and key"),
+    ],
+)
+def test_the_hint_says_whether_to_wait_or_to_check_the_endpoint(reply: Reply, hint: str, tmp_path: Path) -> None:
+    with replies(reply) as server, pytest.raises(StudioError, match=hint):
+        estimate_writing(["a passage"], model_at(server, tmp_path), WritingOptions(), lambda texts: [1 for _ in texts])
 
 
 @pytest.mark.parametrize(
