@@ -63,6 +63,19 @@ def test_hits_have_rows_neighbors_and_thumbs(page: Page, key: str) -> None:
         select(page, key, None, "apart", row)
 
 
+@pytest.mark.process
+def test_hits_of_documents_say_where_they_are(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("# Note\n\n" + "The cat sat on the mat. " * 100 + "\n\n## Refunds\n\nA refund takes a week.\n")
+    key = str(corpora.open_file(page, str(path)))
+    corpus = page.corpora.get(key).corpus
+    hits = search(page, SearchInputs(key, "refund", 5, "lexical")).hits
+    (row,) = hits["ids"]
+    place = corpus.places[row]
+    assert hits["rows"][0][-1] == f"{place.start:,}–{place.end:,}" and hits["columns"][-1]["name"] == "Characters"
+    assert "1 of " in hits["caption"] and "passages" in hits["caption"] and place.end - place.start == len("A refund takes a week.")
+
+
 @pytest.mark.parametrize("action", ["row", "together"])
 @pytest.mark.parametrize("row", [-1, 40, "3", None, True, 2.5, [1]])
 def test_unknown_rows_are_refused(page: Page, key: str, action: str, row: Any) -> None:

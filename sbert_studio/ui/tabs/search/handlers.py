@@ -27,6 +27,7 @@ from ...views import UNCHANGED, Unchanged, Update, Value, column, placeholder, p
 if TYPE_CHECKING:
     from ....data.corpus import Corpus
     from ....services.results import SearchResult
+    from ....services.results.search import TextHit
     from ....services.search import Mode
     from ...page import Page
     from ...panel import Selection
@@ -123,10 +124,12 @@ def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, s
     names = list(corpus.fields)[:_MAX_FIELDS]
     text_column, cells = _text_column(result, searched, marks_words)
     rows = [
-        [hit.line, cell, hit.score, *(hit.fields.get(name, "") for name in names)] for hit, cell in zip(result.hits, cells, strict=True)
+        [hit.line, cell, hit.score, *(hit.fields.get(name, "") for name in names), *_characters(hit)]
+        for hit, cell in zip(result.hits, cells, strict=True)
     ]
+    columns = [column("Row", "row"), text_column, _score_column(result, score), *(column(name, theirs=True) for name in names)]
     return table(
-        [column("Row", "row"), text_column, _score_column(result, score), *(column(name, theirs=True) for name in names)],
+        [*columns, column("Characters")] if corpus.places else columns,
         rows,
         ids=[hit.row for hit in result.hits],
         action="More like this",
@@ -135,6 +138,11 @@ def hits_table(corpus: Corpus, result: SearchResult, score: str, caption: str, s
         note=join(" ", result.notes),
         empty="Nothing was found. Search by words finds only words that occur in the corpus; try searching by meaning.",
     )
+
+
+def _characters(hit: TextHit) -> list[str]:
+    """Return the range of characters of a passage in its document, in a list that is empty for other texts."""
+    return [] if hit.place is None else [f"{hit.place.start:,}–{hit.place.end:,}"]
 
 
 def comparison_table(result: SearchResult, other: SearchResult, score: str, searched: str, *, marks_words: bool = False) -> Value:
@@ -208,18 +216,9 @@ def search(page: Page, inputs: SearchInputs, progress: gr.Progress | None = None
     score, marks_words = "reranked" if inputs.reranker else mode, mode != "semantic"
     other_hits = None
     if not inputs.compare_model or inputs.compare_model == (inputs.model or page.studio.settings.default_model):
-        count = len(corpus) if rows is None else len(rows)
-        caption = join(
-            " · ",
-            filter(
-                None,
-                (
-                    _("{hits} of {count} texts", hits=len(result.hits), count=f"{count:,}"),
-                    filter_text,
-                    _("{milliseconds} ms", milliseconds=f"{result.milliseconds:.0f}"),
-                ),
-            ),
-        )
+        counts = {"hits": len(result.hits), "count": f"{len(corpus) if rows is None else len(rows):,}"}
+        found = _("{hits} of {count} passages", **counts) if corpus.places else _("{hits} of {count} texts", **counts)
+        caption = join(" · ", filter(None, (found, filter_text, _("{milliseconds} ms", milliseconds=f"{result.milliseconds:.0f}"))))
         hits = hits_table(corpus, result, score, caption, query, marks_words=marks_words)
     else:
         # The settings belong to the model in the header.
