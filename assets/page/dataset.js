@@ -27,7 +27,7 @@
     };
     // Of documents, what a search finds and a point of the map is.
     const unit = (chosen) => el("fieldset", { class: "sb-unit" }, el("legend", {}, "Search and map"),
-      [["passages", "passages: search finds the best one of each document"], ["documents", "whole documents: one point of the map each"]].map(([name, words]) =>
+      [["passages", "Passages: search finds the best one of each document"], ["documents", "Whole documents: one point of the map each"]].map(([name, words]) =>
         el("label", {}, el("input", { type: "radio", name: "data-unit", value: name, checked: name === chosen, on: { change: () => send("unit", { unit: name }) } }), words)));
     const stated = (one) => el("p", { class: "sb-dim" }, one.blank ? t`${window.SB.grouped(one.distinct)} distinct, ${window.SB.grouped(one.blank)} blank` : t`${window.SB.grouped(one.distinct)} distinct`);
     const head = value.columns.map((one) => el("th", { scope: "col", class: one.order >= 0 ? "sb-used" : "" },
