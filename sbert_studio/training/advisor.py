@@ -291,6 +291,14 @@ class _Advisor:
         if not self.lengths or not self.longest or self.architecture == "cross" or self.words:
             return
         ordered = sorted(self.lengths)
+        if chosen := int(self.chosen.get("max_length") or 0):
+            self._set("max_length", chosen, "")
+            if longer := sum(length > chosen for length in ordered):
+                shown = f"{longer / len(ordered):.0%}" if longer >= 0.01 * len(ordered) else _("less than 1%")
+                self.reasons[-1] = _(
+                    "Max length {length} tokens, chosen by you: {cut} of the texts are longer and will be cut.", length=chosen, cut=shown
+                )
+            return
         most, cut = ordered[-1], sum(length > self.longest for length in ordered) / len(ordered)
         if cut > 0.01:
             wanted = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
@@ -302,8 +310,6 @@ class _Advisor:
             cut=f"{cut:.0%}",
             longest=self.longest),
             )  # fmt: skip
-        elif "max_length" in self.chosen:
-            self._set("max_length", 0, "")
         elif most > self.longest:
             self.reasons.append(
                 _("Max length {longest} tokens: fewer than one text in a hundred is longer and will be truncated.", longest=self.longest)

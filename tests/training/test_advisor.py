@@ -112,6 +112,8 @@ def test_each_choice_has_its_reason_and_long_texts_lengthen_the_limit() -> None:
     assert [reason.split()[0] for reason in reasons] == ["Loss", "Method", "Batch", "Learning", EPOCHS, "Soup", "No", "Max"]
     assert all(reason.endswith(".") for reason in reasons)
     assert advise(scored_pairs(), info=MINILM, lengths=[300] * 100).spec.max_length == 304
+    short = advise(scored_pairs(), info=MINILM, lengths=[30, 40] * 50, overrides={"max_length": 32})
+    assert short.spec.max_length == 32 and any("50% of the texts are longer and will be cut" in reason for reason in short.reasons)
 
 
 def test_a_script_the_model_hardly_knows_is_named() -> None:
