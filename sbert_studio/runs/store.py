@@ -107,6 +107,13 @@ class RunStore:
             raise _no_run(run_id)
         return self._current(run)
 
+    def title(self, model: str) -> str:
+        """Return the name of the run whose model it is; other names of models are returned as they are."""
+        try:
+            return self.get(model).name or model if is_run_id(model) else model
+        except StudioError:
+            return model
+
     def runs(self, owner: str | None = None, status: Status | None = None) -> list[Run]:
         self._prepare()
         for run_id in list(self._unsaved):

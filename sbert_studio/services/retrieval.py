@@ -168,7 +168,8 @@ class RetrievalService(Service):
     def _evaluate_model(
         self, name: str, data: RetrievalSet, options: RetrievalOptions, begin_phase: BeginPhase
     ) -> tuple[_System, RetrievalScores]:
-        begin_phase(_("loading {name}", name=name), "texts")
+        title = self._resources.store.title(name)
+        begin_phase(_("loading {name}", name=title), "texts")
         model, began, speed = self.catalog.load_any(name), time.perf_counter(), EncodingSpeed()
         if isinstance(model, PairScorer):
             if options.candidates != "judged":
@@ -182,11 +183,11 @@ class RetrievalService(Service):
             )
             return system, replace(_score(system, data), fingerprint=model.fingerprint, seconds=time.perf_counter() - began)
         reader, asker = model.for_role("document"), model.for_role("query")
-        with speed.measure(begin_phase(_("encoding the documents with {name}", name=name), "texts")) as show:
+        with speed.measure(begin_phase(_("encoding the documents with {name}", name=title), "texts")) as show:
             documents = self._resources.vectors.get(data.documents, digest_texts(data.documents), reader, show)
-        with speed.measure(begin_phase(_("encoding the queries with {name}", name=name), "texts")) as show:
+        with speed.measure(begin_phase(_("encoding the queries with {name}", name=title), "texts")) as show:
             queries = require_finite_vectors(asker.encode(data.queries, progress=show))
-        progress, by = begin_phase(_("searching with {name}", name=name), "queries"), model.similarity_name
+        progress, by = begin_phase(_("searching with {name}", name=title), "queries"), model.similarity_name
         if options.candidates == "judged":
             found = rank_candidates_by_vectors(queries, documents, data, by)
         else:
@@ -223,7 +224,7 @@ class RetrievalService(Service):
         yield _System(f"{system.name} + {LEXICAL}", "hybrid", [fuse(one, other) for one, other in pairs], system.model, system.name)
         if options.reranker and options.reranker != system.name:
             name = _("{model}, re-ranked by {reranker}", model=system.name, reranker=options.reranker)
-            progress = begin_phase(_("re-ranking with {name}", name=options.reranker), "queries")
+            progress = begin_phase(_("re-ranking with {name}", name=self._resources.store.title(options.reranker)), "queries")
             rankings = self._rerank(options.reranker, system.rankings, data, options.rerank_depth, progress)
             yield _System(name, "reranked", rankings, options.reranker, system.name)
 
@@ -233,7 +234,7 @@ class RetrievalService(Service):
         if reader.tokens is None:
             raise StudioError(_("the tokens of {name} cannot be counted", name=system.name), "evaluate it without passages")
         budget = TokenBudget(reader.tokens.count_tokens, min(reader.max_length, PASSAGE_TOKENS))
-        progress = begin_phase(_("cutting passages for {name}", name=system.name), "documents")
+        progress = begin_phase(_("cutting passages for {name}", name=self._resources.store.title(system.name)), "documents")
         owners = list[int]()
         for passage in make_passages(data.as_documents(), budget, progress=progress):
             texts.append(passage.encoded_text)
@@ -242,7 +243,7 @@ class RetrievalService(Service):
         bare = sorted(set(range(len(data.documents))) - set(owners))
         order = np.argsort([*owners, *bare], kind="stable")
         texts = [[*texts, *(data.documents[row] for row in bare)][place] for place in order.tolist()]
-        progress = begin_phase(_("encoding the passages with {name}", name=system.name), "texts")
+        progress = begin_phase(_("encoding the passages with {name}", name=self._resources.store.title(system.name)), "texts")
         vectors = self._resources.vectors.get(texts, digest_texts(texts), reader, progress)
         assert system.asked is not None
         ranked = np.array([*owners, *bare])[order]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from ..errors import StudioError
 from ..i18n import _, join, verbatim
 from .basket import BasketStore
 from .corpora import CorpusStore
@@ -169,12 +168,7 @@ class Page:
         return {name: title for title, name in self.model_choices(owner, *reads)}
 
     def model_title(self, model: str) -> str:
-        if not model.startswith("run-"):
-            return model
-        try:
-            return self.studio.store.get(model).name or model
-        except StudioError:
-            return model
+        return self.studio.store.title(model)
 
     def usual_model(self, corpus: Corpus, other_texts: OtherTexts | None = None) -> str:
         return self.studio.languages.default_model(Counter({other_texts.language: 1}) if other_texts else corpus.languages)
