@@ -346,7 +346,7 @@ def _train_step(run: Run | None, actions: Collection[str], has_pairs: bool) -> V
         return _step(TRAIN, "Train", "running", _("{name}: {share} done.", name=run.name, share=_run_share(run)))
     gain, status = gain_view(run), "done" if run.status == "finished" and _has_model(run) else ""
     if gain is None or not status:
-        offered = [("Continue", RESUME)] if RESUME in actions else []
+        offered = [("Resume", RESUME)] if RESUME in actions else []
         return _step(TRAIN, "Train", status, to_sentence(_("{name}: {status}", name=run.name, status=run.status)), offered)
     values = {"name": run.name, "before": gain["before"], "after": gain["after"], "verdict": gain["verdict"]}
     text = (

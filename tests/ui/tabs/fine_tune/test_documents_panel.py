@@ -337,7 +337,7 @@ def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus:
         again = documents_panel.poll_guide(page, corpus, None, state)
         assert again is None if status == "running" else again == polled, "the timer is switched off until nothing is active"
     assert steps_of(polled)["train"] | {"text": ""} == {
-        "name": "train", "title": "Train", "status": "current", "text": "", "actions": [["Continue", "resume"]]
+        "name": "train", "title": "Train", "status": "current", "text": "", "actions": [["Resume", "resume"]]
     }  # fmt: skip
     (tmp_path / "model").mkdir()
     for status in ("stopped", "finished"):  # a stopped run has a model too
