@@ -215,12 +215,16 @@ def is_beyond_chance(differences: np.ndarray, clusters: np.ndarray) -> bool:
     """
     sums = np.bincount(clusters, differences)
     sums = sums[np.abs(sums) > 1e-12]
+    actual = abs(float(sums.sum())) - 1e-9
     if len(sums) <= _ALL_SIGNS:
         signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
-    else:
-        signs = 1 - 2 * np.random.default_rng(_SEED).integers(0, 2, (_DRAWN_SIGNS, len(sums)))
-    drawn, actual = np.abs(signs @ sums), abs(float(sums.sum()))
-    return bool((drawn >= actual - 1e-9).mean() <= _CHANCE)
+        return bool((np.abs(signs @ sums) >= actual).mean() <= _CHANCE)
+    rng, far, at_once = np.random.default_rng(_SEED), 0, max(1, _BLOCK // len(sums))
+    for start in range(0, _DRAWN_SIGNS, at_once):
+        checkpoint()
+        is_minus = rng.integers(0, 2, (min(at_once, _DRAWN_SIGNS - start), len(sums)), dtype=np.int8)
+        far += int((np.abs(sums.sum() - 2 * (is_minus @ sums)) >= actual).sum())
+    return far / _DRAWN_SIGNS <= _CHANCE
 
 
 def include_zero(interval: list[float]) -> list[float]:

@@ -24,6 +24,8 @@ METRICS = ("ndcg@10", "recall@10", "recall@100", "mrr@10", "map@100")
 MAIN = METRICS[0]
 DEPTH = 100
 """Number of documents per query that are ranked, besides those that tie with the last one."""
+MOST_TIED = 10
+"""Maximum number of documents that are ranked, in depths, if many tie with the last one."""
 CUT = 10
 _CELLS = 4_000_000  # cells per block of scores: 16 MB
 _MARGIN = 3e-5  # upper bound of the float32 error of a cosine
@@ -39,18 +41,28 @@ class Ranking:
     scores: np.ndarray
 
     def end(self, depth: int | None) -> int:
-        """Return the number of the first ``depth`` documents and of those that tie with the last of them; of all without a depth."""
+        """Return the number of the first ``depth`` documents and of those that tie with the last of them; of all without a depth.
+
+        Of more than :data:`MOST_TIED` times as many, only the first ``depth``: a query without a known word ties with every document.
+        """
         if depth is None or depth >= len(self.rows):
             return len(self.rows)
-        return int(np.searchsorted(-self.scores, -self.scores[depth - 1], side="right"))
+        last = int(np.searchsorted(-self.scores, -self.scores[depth - 1], side="right"))
+        return last if last <= MOST_TIED * depth else depth
 
     @classmethod
     def sort(cls, rows: np.ndarray, scores: np.ndarray, depth: int | None = DEPTH) -> Ranking:
         """Return the best ``depth`` of (m,) rows by (m,) scores, and those that tie with the last of them; ties by row."""
         order = np.lexsort((rows, -scores))
-        whole = cls(np.asarray(rows, np.int64)[order], scores[order])
-        last = whole.end(depth)
-        return cls(whole.rows[:last], whole.scores[:last])
+        if depth is not None and depth < len(order):
+            worst = scores[order[depth - 1]]
+            first, last = (int(np.searchsorted(-scores[order], -worst, side=side)) for side in ("left", "right"))
+            if last > MOST_TIED * depth:  # a random sample of the ties, so that their order does not matter
+                chosen = np.random.default_rng(len(order)).choice(np.arange(first, last), MOST_TIED * depth - first, replace=False)
+                order = np.concatenate([order[:first], order[chosen]])
+            else:
+                order = order[:last]
+        return cls(np.asarray(rows, np.int64)[order], scores[order])
 
 
 @dataclass(frozen=True, eq=False)

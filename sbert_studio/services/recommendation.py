@@ -18,7 +18,7 @@ from ..data.retrieval import RetrievalSet, beir_splits, retrieval_kind
 from ..errors import StudioError
 from ..evaluation.bootstrap import paired_gain
 from ..evaluation.changes import format_score
-from ..evaluation.ranking import MAIN
+from ..evaluation.ranking import MAIN, RankingScores
 from ..evaluation.report import describe_metric
 from ..evaluation.tasks import get_task, main_score
 from ..i18n import _, ngettext
@@ -73,6 +73,7 @@ class RatedModel(JsonResult):
     inflated: Annotated[bool, doc("it was trained on rows of the data, so it is not recommended")] = False
     rank_value: Internal[float] = 0.0
     resampled: Internal[np.ndarray | None] = None
+    ranking: Internal[RankingScores | None] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +176,8 @@ class RecommendationService(Service):
                 drawn = None if model.scores is None or not len(model.scores.resampled) else model.scores.resampled[:, 0]
                 ends = model.intervals[MAIN]
                 interval = (ends[0], ends[1]) if ends else None
-                yield self._rated(RatedModel(model.name, score, interval, 0.0, _UNTIMED, _is_inflated(model.notes), score, drawn), texts)
+                inflated = _is_inflated(model.notes)
+                yield self._rated(RatedModel(model.name, score, interval, 0.0, _UNTIMED, inflated, score, drawn, model.scores), texts)
             return
         for one in result.models:
             report = one.reports[0]
@@ -227,7 +229,10 @@ def _is_worse(one: RatedModel, best: RatedModel) -> bool:
 
 def _gain_interval(one: RatedModel, best: RatedModel) -> list[float]:
     """Return the 95 % interval of the better model's lead; empty with too few rows."""
-    return list(paired_gain(one.resampled, best.resampled).get("gain_interval", ()))
+    interval = list(paired_gain(one.resampled, best.resampled).get("gain_interval", ()))
+    if interval and one.ranking is not None and best.ranking is not None:
+        return best.ranking.interval_of_gain(one.ranking)
+    return interval
 
 
 def explain_choice(rated: Sequence[RatedModel], metric: str, titles: Mapping[str, str] | None = None) -> str:

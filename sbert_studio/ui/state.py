@@ -127,6 +127,7 @@ class JobTopic:
 
     data: str
     step: str
+    session: str = field(default="", compare=False)  # the page that began it
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,14 @@ def test_equal_scores_count_with_the_mean_over_their_orders() -> None:
     assert not score_ranking(np.empty(0), np.empty(0), [1]).any()
 
 
+def test_of_many_ties_a_random_sample_is_ranked() -> None:
+    scores = np.concatenate([[2.0], np.ones(5_000)])
+    ranking = Ranking.sort(np.arange(5_001), scores, 100)
+    assert len(ranking.rows) == 1_000 and ranking.rows[0] == 0 and len(set(ranking.rows.tolist())) == 1_000
+    assert abs(ranking.rows[1:].mean() - 2_500) < 200 and (Ranking.sort(np.arange(5_001), scores, 100).rows == ranking.rows).all()
+    assert (ranking.end(1), ranking.end(50), ranking.end(200), ranking.end(None)) == (1, 50, 1_000, 1_000)
+
+
 @pytest.mark.parametrize("by", ["cosine", "dot", "euclidean"])
 def test_the_nearest_documents_are_those_of_a_loop_with_the_best_passage_of_each(by: str) -> None:
     rng = np.random.default_rng(1)

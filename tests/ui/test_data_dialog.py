@@ -18,6 +18,8 @@ from sbert_studio.ui.page import Page
 from sbert_studio.ui.panel import Selection
 from sbert_studio.ui.state import Header
 from sbert_studio.ui.tabs.fine_tune import handlers as fine_tune
+from sbert_studio.ui.tabs.map import handlers as map_handlers
+from sbert_studio.ui.tabs.map.view_model import MapSettings
 from sbert_studio.ui.views import UNCHANGED
 
 ROWS = [
@@ -116,23 +118,38 @@ def test_documents_are_added_as_passages_and_several_files_as_one_archive(page: 
     assert isinstance(start, dict) and start["variant"] == "secondary", "Make pairs is the button to press"
 
 
+def edit_map(page: Page, corpus: str, label: str) -> str:
+    """Label the first text on the map; return the key of the corpus."""
+    key, there = map_handlers.draw(page, corpus, None, None, MapSettings())
+    action = map_handlers.edit(page, there, key, None, {"do": "label", "rows": [0], "name": label, "key": there})
+    return str(action.corpus)
+
+
 @pytest.mark.process
 def test_documents_can_be_whole_and_stay_so(page: Page, tmp_path: Path) -> None:
-    for name in "ab":
+    for name in "abcdef":
         (tmp_path / f"{name}.md").write_text(f"# Note {name}\n\n" + f"A cat sat on the mat of {name}. " * 200)
-    shown = data_dialog.add_file(page, [str(tmp_path / f"{name}.md") for name in "ab"], Header())
+    shown = data_dialog.add_file(page, [str(tmp_path / f"{name}.md") for name in "abcdef"], Header())
     assert shown is not None and shown.review is not None and shown.review["unit"] == "passages"
     passages = page.corpora.get(shown.pending)
     whole = change(page, shown, "unit", unit="documents")
     assert whole.review is not None and whole.review["unit"] == "documents"
     used = data_dialog.use_data(page, whole.pending, Header()).chosen.corpus
     corpus = page.corpora.get(str(used))
-    assert len(corpus.corpus) == 2 < len(passages.corpus) and corpus.corpus.fields["passages"] == (str(len(passages.corpus) // 2),) * 2
+    assert len(corpus.corpus) == 6 < len(passages.corpus) and corpus.corpus.fields["passages"] == (str(len(passages.corpus) // 6),) * 6
     assert corpus.passages == passages.corpus and corpus.data_key != passages.data_key
     again = page.corpora.get(page.corpora.open(None, corpus.id))
     assert again.corpus.texts == corpus.corpus.texts and again.data_key == corpus.data_key
-    back = change(page, data_dialog.open_dialog(page, Header(str(used))), "unit", unit="passages")
-    assert len(page.corpora.get(back.pending).corpus) == len(passages.corpus)
+    labelled = edit_map(page, str(used), "whole")
+    back = change(page, data_dialog.open_dialog(page, Header(labelled)), "unit", unit="passages")
+    parts = data_dialog.use_data(page, back.pending, Header()).chosen.corpus
+    assert len(page.corpora.get(str(parts)).corpus) == len(passages.corpus) and page.corpora.get(str(parts)).labels == ""
+    edit_map(page, str(parts), "part")
+    for unit, label in (("documents", "whole"), ("passages", "part")):
+        again = change(page, data_dialog.open_dialog(page, Header(str(parts))), "unit", unit=unit)
+        parts = data_dialog.use_data(page, again.pending, Header()).chosen.corpus
+        found = page.corpora.get(str(parts))
+        assert found.corpus.fields[found.labels][0] == label, "each has its own map"
 
 
 def test_columns_are_combined_in_the_order_in_which_they_are_chosen(page: Page, tickets: Path) -> None:

@@ -60,7 +60,7 @@ class DocumentLimits:
         total_bytes: size of all files together.
         files: number of files.
         characters: number of characters of all documents together.
-        seconds: duration of reading one file.
+        seconds: processor time of reading one file.
         memory_bytes: address space of the process that reads the files.
     """
 
@@ -353,8 +353,8 @@ class _OpenArchives:
             return
         self._opened.append(archive)
         members = sorted(((_member_name(member), member) for member in archive.infolist() if not member.is_dir()), key=lambda item: item[0])
-        corpora = (name for name, member in members if PurePosixPath(name).name == _BEIR_CORPUS and not _member_problem(name, member))
-        corpus = next((f"{prefix}{name}" for name in corpora), None)
+        found = _find_corpus([PurePosixPath(name) for name, member in members if not _member_problem(name, member)])
+        corpus = None if found is None else f"{prefix}{found}"
         for name, member in members:
             if problem := _member_problem(name, member):
                 self._loader.skip(f"{prefix}{name}", problem)
@@ -415,11 +415,22 @@ def _member_name(member: zipfile.ZipInfo) -> str:
 def _member_problem(name: str, member: zipfile.ZipInfo) -> str | None:
     """Return the reason to skip a member of an archive by its path, if any."""
     parts = PurePosixPath(name).parts
-    if name.startswith("/") or ".." in parts or ":" in parts[0]:
+    if not parts or name.startswith("/") or ".." in parts or ":" in parts[0]:
         return "unsafe"
     if stat.S_ISLNK(member.external_attr >> 16):
         return "link"
     return "hidden" if any(map(_is_hidden, parts)) else None
+
+
+def _find_corpus(paths: Sequence[PurePosixPath]) -> PurePosixPath | None:
+    """Return the corpus of a BEIR data set in an archive: at its top, or beside queries or judgments."""
+    folders = {path.parent for path in paths}
+    top = min(folders, key=lambda folder: len(folder.parts), default=PurePosixPath())
+    tops = {top} if all(folder.is_relative_to(top) for folder in folders) else set()
+    tops |= {path.parent for path in paths if path.name == "queries.jsonl"} | {
+        folder.parent for folder in folders if folder.name == "qrels"
+    }
+    return next((path for path in paths if path.name == _BEIR_CORPUS and path.parent in tops), None)
 
 
 def _is_beir_part(source: str, corpus: str) -> bool:

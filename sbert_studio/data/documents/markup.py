@@ -85,11 +85,12 @@ def _inline_text(tokens: list[Any]) -> str:
     return "".join(parts)
 
 
+_HEADING = re.compile("h[1-6]")
 _DROPPED = word_set(
     "script style noscript template svg math head nav footer button iframe select option datalist textarea canvas object audio video"
 )
 _SHORT_PAGE, _LONG_PAGE = 2_000, 2_000_000  # characters outside links; shorter pages are used whole, and longer ones are no article
-_MAIN_WORDS = 20
+_MAIN_WORDS, _LETTERS = 20, 5
 _ARTICLE_SHARE, _MAIN_SHARE, _WHOLE_SHARE = 0.5, 0.9, 0.95
 _TAGS_OF_MAIN = {"list": "ul", "item": "li", "row": "tr", "cell": "td", "lb": "br", "quote": "blockquote", "code": "pre", "ref": "a"}
 
@@ -140,7 +141,7 @@ def _read_main_part(tree: Any, whole: _PageReader) -> _PageReader:
     reference page: they are used only if they have most of the text of the page, not counting links, which menus consist of.
     """
     mains, articles = (tree.xpath(query) for query in ("//main|//*[@role='main']", "//article"))
-    if len(mains) == 1 and (main := _PageReader(mains[0])).words > _MAIN_WORDS:
+    if len(mains) == 1 and (main := _PageReader(mains[0])).is_longer(_MAIN_WORDS):
         return main
     if len(articles) == 1 and (article := _PageReader(articles[0])).characters >= max(1, _ARTICLE_SHARE * whole.characters):
         return article
@@ -195,6 +196,10 @@ class _PageReader:
         self._end_block()
         self._end_row()
         self.sections = self._builder.finish()
+
+    def is_longer(self, words: int) -> bool:
+        """Return whether the text has more words; a script without spaces has about as many as five characters each."""
+        return self.words > words or self.characters > _LETTERS * words
 
     def _add_text(self, text: str | None) -> None:
         if text:
@@ -253,11 +258,18 @@ class _PageReader:
 
 def _is_dropped(node: Any) -> bool:
     """Return whether an element has no text of the page: scripts, menus, controls, and what is hidden."""
-    if not isinstance(node.tag, str) or node.tag in _DROPPED:
+    if not isinstance(node.tag, str) or (node.tag in _DROPPED and not _is_toggle(node)):
         return True
     if node.get("hidden", "until-found") != "until-found" or node.get("aria-hidden") == "true":
         return True
     return node.tag == "aside" and _is_mostly_links(node)
+
+
+def _is_toggle(node: Any) -> bool:
+    """Return whether an element is a button that shows a part of the page, such as the question of a list of answers."""
+    if node.tag != "button":
+        return False
+    return node.get("aria-expanded") is not None or any(_HEADING.fullmatch(str(above.tag)) for above in node.iterancestors())
 
 
 def _is_mostly_links(node: Any) -> bool:

@@ -41,19 +41,20 @@ def extract_pdf(path: Path) -> Extracted:
         raise ExtractionError("damaged") from None
     if not any(page.strip() for page in pages):
         raise ExtractionError("scanned" if pages else "empty")
-    builder, path_now = SectionBuilder(), list[str]()
+    builder, path_now = SectionBuilder(), list[str]()  # the bookmark that applies to a page without one
     for number, lines in enumerate(remove_running_lines([page.splitlines() for page in pages]), start=1):
-        path_now = headings.get(number, path_now)
-        builder.begin_page(number, path_now)
+        first, last = headings.get(number, (path_now, path_now))
+        path_now = last
+        builder.begin_page(number, first)
         for paragraph in re.split(r"\n\s*\n", _HYPHENATED.sub("", "\n".join(lines))):
             builder.add_block(paragraph)
     is_name = re.search(r"(?i)untitled|^microsoft word|\.\w{2,4}$", title)
     return Extracted("" if is_name else title, builder.finish(), scanned_pages=sum(not page.strip() for page in pages))
 
 
-def _outline_headings(reader: Any) -> dict[int, list[str]]:
-    """Return the bookmarks that apply from a page on, outermost first, by the number of the page; damaged outlines are ignored."""
-    found: dict[int, list[str]] = {}
+def _outline_headings(reader: Any) -> dict[int, tuple[list[str], list[str]]]:
+    """Return the first and the last bookmark of a page, outermost first, by the number of the page; damaged outlines are ignored."""
+    found: dict[int, tuple[list[str], list[str]]] = {}
 
     def visit(items: Any, above: list[str]) -> None:
         last = above
@@ -64,7 +65,7 @@ def _outline_headings(reader: Any) -> dict[int, list[str]]:
             last = [*above, as_title(str(item.title))][-_MAX_DEPTH:]
             page = reader.get_destination_page_number(item)
             if page is not None and page >= 0:
-                found.setdefault(page + 1, last)
+                found[page + 1] = found.get(page + 1, (last, last))[0], last
 
     try:
         visit(reader.outline, [])
@@ -113,7 +114,7 @@ def _find_running_lines(edges: dict[int, str], pages: int) -> dict[int, bool]:
     if 2 * len(same) >= pages:
         is_page_number = _is_page_number(edges[min(same)], needs_word=True)
         return {number: is_page_number or number != min(same) for number in same}
-    alike = _most_common({number: _DIGITS.sub("#", line) for number, line in edges.items()})
+    alike = _most_common({number: _DIGITS.sub("\0", line) for number, line in edges.items()})
     if 2 * len(alike) < pages:
         return {}
     lines = {number: edges[number] for number in alike}

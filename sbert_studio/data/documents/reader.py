@@ -26,7 +26,7 @@ MEMORY_BYTES = 2 << 30
 """Address space of the child process; its libraries take about a quarter."""
 
 SECONDS = 60.0
-"""Maximum duration of reading one file."""
+"""Maximum processor time of reading one file."""
 
 _KILLED = {-9: "memory", -24: "too_slow"}  # exit code by signal: SIGKILL, SIGXCPU
 _GRACE_SECONDS = 5

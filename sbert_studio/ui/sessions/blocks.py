@@ -226,6 +226,9 @@ class SessionHolder(StateHolder):  # type: ignore[misc]
         with self._guard:
             self._pages.discard(session_id)
 
+    def is_open(self, session_id: str) -> bool:
+        return session_id in self._pages
+
     def sweep(self, now: datetime | None = None) -> list[str]:
         """Remove abandoned sessions, and return their ids."""
         now, removed = now or datetime.now(), []

@@ -117,7 +117,7 @@ def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
         "steps": edits_to_json(steps),
     }
     try:
-        return files.write_extra(owner, file_id, _extra_name(chosen.column), None if is_unedited else value, session_id())
+        return files.write_extra(owner, file_id, _extra_name(chosen), None if is_unedited else value, session_id())
     except EditConflictError:
         raise
     except StudioError:
@@ -126,14 +126,14 @@ def save_edits(files: FileStore, owner: str, drawn: DrawnMap) -> bool:
 
 def delete_edits(files: FileStore, owner: str, chosen: SelectedCorpus) -> None:
     if file_id := _file_id(files, owner, chosen):
-        files.write_extra(owner, file_id, _extra_name(chosen.column), None)
+        files.write_extra(owner, file_id, _extra_name(chosen), None)
 
 
 def restore_edits(files: FileStore, owner: str, chosen: SelectedCorpus) -> tuple[SelectedCorpus, str]:
     """Return a corpus with the stored edits of its map, and a warning if they cannot be read (otherwise empty)."""
     try:
         file_id = _file_id(files, owner, chosen)
-        value = files.read_extra(owner, file_id, _extra_name(chosen.column), session_id()) if file_id else None
+        value = files.read_extra(owner, file_id, _extra_name(chosen), session_id()) if file_id else None
         return (chosen if value is None else _restore(chosen, value)), ""
     except (StudioError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         return chosen, DAMAGED_WARNING
@@ -186,5 +186,7 @@ def _file_id(files: FileStore, owner: str, chosen: SelectedCorpus) -> str:
     return next((one.id for one in files.list_files(owner) if chosen.id and one.use == chosen.id), "")
 
 
-def _extra_name(column: str) -> str:
-    return f"map-{hashlib.sha256(column.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+def _extra_name(chosen: SelectedCorpus) -> str:
+    """Return the name of the file of edits: each text column has its own map, and documents have another one than their passages."""
+    texts = chosen.column + (" documents" if chosen.corpus.passages else "")
+    return f"map-{hashlib.sha256(texts.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"

@@ -59,8 +59,8 @@ def test_headings_without_text_below_are_text(tmp_path: Path) -> None:
     assert pairs(found) == [(["T"], "Refunds take 14 days"), (["T", "Contact"], "call us"), (["End"], "Deep")]
     assert pairs(read(tmp_path, "b.md", "# One\n\n# Two\n")) == [([], "One"), ([], "Two")]
     assert pairs(read(tmp_path, "c.html", "<h1>T</h1><h2><div>Inner</div></h2><h2></h2><p>x</p>")) == [(["T", "Inner"], "x")]
-    path = write_pdf(tmp_path / "d.pdf", [["Text."], ["More."]], bookmarks={"First": 0, "Second": 1, "Third": 1})
-    assert pairs(extract(path, ".pdf")) == [(["First"], "Text."), (["Second"], "More.")]
+    path = write_pdf(tmp_path / "d.pdf", [["Text."], ["More."], ["End."]], bookmarks={"First": 0, "Second": 1, "Third": 1})
+    assert pairs(extract(path, ".pdf")) == [(["First"], "Text."), (["Second"], "More."), (["Third"], "End.")]
 
 
 def test_separators_and_entities_keep_words_apart(tmp_path: Path) -> None:
@@ -149,6 +149,11 @@ def test_main_forms_and_asides(tmp_path: Path) -> None:
     assert body_text(main) == sentences("x", 9) and main.trimmed
     script = read(tmp_path, "b.html", f"<body><main><script>{'x = 1; ' * 40}</script></main><p>Text.</p></body>")
     assert body_text(script) == "Text."
+    chinese = "<p>退款在十四天之内支付给客户。</p>" * 15
+    page = "".join(f"<div>菜单{number}</div>" for number in range(20)) + f"<main><h1>退款</h1>{chinese}</main>"
+    assert "菜单" not in body_text(read(tmp_path, "e.html", f"<body>{page}</body>"))
+    answers = "".join(f"<h2><button>Question {n}?</button></h2><div>Answer {n}.</div><button>Close</button>" for n in range(2))
+    assert pairs(read(tmp_path, "f.html", f"<body>{answers}</body>")) == [([f"Question {n}?"], f"Answer {n}.") for n in range(2)]
     form = "<form id=aspnetForm><h1>T</h1><p>In the form.</p><input value=no><textarea>no</textarea><select><option>no</select></form>"
     assert pairs(read(tmp_path, "c.html", f"<body>{form}</body>")) == [(["T"], "In the form.")]
     aside = "<p>a</p><aside>A <a>warning</a> in an aside.</aside><aside>See <a>another page</a></aside><td>cell</td>"
@@ -183,6 +188,13 @@ def test_files_beside_a_beir_corpus_are_listed(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.process
+def test_a_corpus_far_below_is_one_file_of_many(tmp_path: Path) -> None:
+    corpus = json.dumps({"_id": "d1", "text": "one text"})
+    nested = write_zip(tmp_path / "b.zip", {"docs/guide.md": "# G", "docs/tests/corpus.jsonl": corpus, ".": "x"})
+    assert {document.id for document in load_documents(nested).documents} == {"docs/guide.md", "d1"}
+
+
 def body_lines(page: int) -> list[str]:
     return [f"text {word} of {'abcdef'[page]}" for word in ("one", "two", "three", "four")]
 
@@ -202,6 +214,11 @@ def test_of_running_lines_only_page_numbers_are_removed_everywhere(line: str, ke
     found = remove_running_lines([[*body_lines(n), edge] if at_end else [edge, *body_lines(n)] for n, edge in enumerate(lines)])
     assert [page for page, (edge, rest) in enumerate(zip(lines, found, strict=True)) if edge in rest] == list(kept)
     assert all(sum("text" in one for one in rest) == 4 for rest in found)
+
+
+def test_a_number_sign_is_no_number() -> None:
+    pages = [[f"Issue {'#' if page == 4 else page}", *body_lines(page)] for page in range(6)]
+    assert remove_running_lines(pages) == pages
 
 
 def test_page_numbers_behind_a_kept_header_are_removed() -> None:

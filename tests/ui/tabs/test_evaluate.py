@@ -18,7 +18,8 @@ from waiting import wait_until
 from sbert_studio.data.samples import get_sample, list_samples
 from sbert_studio.data.schema.roles import SchemaOverrides
 from sbert_studio.errors import StudioError
-from sbert_studio.evaluation.bootstrap import bootstrap_mean
+from sbert_studio.evaluation.bootstrap import bootstrap_mean, bootstrap_scores
+from sbert_studio.evaluation.ranking import RankingScores
 from sbert_studio.evaluation.tasks import all_tasks
 from sbert_studio.progress import checkpoint
 from sbert_studio.serialization import to_plain
@@ -418,6 +419,18 @@ def score(title: str, value: float, draws: Any = None, rate: float = 0.0, metric
 
 def conclude(*scores: MainScore) -> str:
     return str(conclusion_view(scores)["text"])
+
+
+def test_few_differing_queries_are_called_chance() -> None:
+    found = []
+    for title, differing in (("A", 0), ("B", 5)):
+        values = np.full((100, 5), 0.5)
+        values[:differing] = 1
+        drawn = bootstrap_scores(lambda block, values=values: block @ values / block.sum(axis=1, keepdims=True), 100)
+        ranking = RankingScores(values, drawn, np.arange(100))
+        found.append(replace(score(title, float(values[:, 0].mean()), drawn[:, 0], metric="ndcg@10"), task="retrieval", ranking=ranking))
+    assert "no difference beyond chance" in conclude(*found) and "no difference" in verdict(*found)
+    assert "better than A" in conclude(*(replace(one, ranking=None) for one in found))
 
 
 def test_the_sentence_names_the_better_and_the_faster_model() -> None:

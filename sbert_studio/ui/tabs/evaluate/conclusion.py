@@ -15,6 +15,7 @@ from ...views import Value
 if TYPE_CHECKING:
     import numpy as np
 
+    from ....evaluation.ranking import RankingScores
     from ....services.results import EvaluationResult
 
 _MAX_DIGITS = 6
@@ -31,6 +32,7 @@ class MainScore:
     resampled: np.ndarray | None
     rate: float  # sentences per second; 0 if nothing was encoded
     rate_spread: Sequence[float] | None = None  # lowest and highest measurement
+    ranking: RankingScores | None = None  # of retrieval, whose few differing queries need another test
 
     @property
     def lower_is_better(self) -> bool:
@@ -203,6 +205,9 @@ def _minus(number: str) -> str:
 def _gain_interval(first: MainScore, other: MainScore) -> tuple[float, float] | tuple[None, None]:
     from ....evaluation.bootstrap import paired_gain
 
+    if first.ranking is not None and other.ranking is not None and paired_gain(first.resampled, other.resampled):
+        low, high = other.ranking.interval_of_gain(first.ranking)
+        return low, high
     return paired_gain(first.resampled, other.resampled).get("gain_interval") or (None, None)
 
 

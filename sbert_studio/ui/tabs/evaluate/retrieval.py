@@ -67,7 +67,8 @@ def _main_score(one: RetrievalScores, result: RetrievalResult, titles: Mapping[s
     drawn = None if one.scores is None or not len(one.scores.resampled) else one.scores.resampled[:, 0]
     interval = one.intervals[METRICS[0]] or None
     rate = one.sentences_per_second
-    return MainScore(_title(one, titles), result.title, "retrieval", METRICS[0], one.metric(METRICS[0]), interval, drawn, rate)
+    score = one.metric(METRICS[0])
+    return MainScore(_title(one, titles), result.title, "retrieval", METRICS[0], score, interval, drawn, rate, ranking=one.scores)
 
 
 def _title(one: RetrievalScores, titles: Mapping[str, str]) -> str:

@@ -29,6 +29,7 @@ from ...basket import LabelledPair
 from ...components import form_key
 from ...corpora import FILE
 from ...sessions import file_store
+from ...sessions.tasks import session_id
 from ...state import JobTopic
 from ...views import Value, column, shorten, table
 
@@ -380,7 +381,7 @@ def _submit(page: Page, visitor: str, selected: SelectedCorpus, step: str, work:
             return
         if active:
             raise StudioError(_("{title} is still under way", title=active[0].title), "wait until it has ended, or stop it")
-        page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.source_key, step))
+        page.studio.document_jobs.submit(visitor, titles[step], work, about=JobTopic(selected.source_key, step, session_id()))
 
 
 def _require_stored(page: Page, visitor: str, data: str) -> None:

@@ -32,6 +32,7 @@ from ...handlers import time_left
 from ...panel import Panel
 from ...run_view import gain_view, use_model
 from ...sessions.file_store import restore_form_file
+from ...sessions.tasks import session_id
 from ...state import SEARCH, JobTopic, ModelChoice
 from ...task_list import job_state
 from ...views import UNCHANGED, Unchanged, Update, Value, column, props, shorten, table, view
@@ -113,9 +114,16 @@ def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value
     if state == guide_state and _is_active(job, run):
         return None
     made: str | Unchanged = UNCHANGED
-    if job is not None and isinstance(job.result, StepResult) and job.result.file and state["job"] != shown.get("job"):
+    is_new = job is not None and state["job"] != shown.get("job") and not _is_elsewhere(page, job)
+    if is_new and job is not None and isinstance(job.result, StepResult) and job.result.file:
         made = f"{job.result.file} {job.id}"
     return _view(page, corpus, owner, made=made, records_state=True)
+
+
+def _is_elsewhere(page: Page, job: JobView) -> bool:
+    """Return whether another page that is still open began a job: it opens what the job has made, this one keeps its own rows."""
+    session = job.about.session if isinstance(job.about, JobTopic) else ""
+    return session != session_id() and page.sessions.is_open(session)
 
 
 def watch_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:

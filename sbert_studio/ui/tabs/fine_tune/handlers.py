@@ -261,18 +261,21 @@ def start_training(
 def estimate_training(page: Page, draft: str | None, model: str | None, corpus: str | None, settings: Value) -> DraftView | None:
     """Estimate time and memory with the form's settings; discard the result if they, or the rows, were changed in the meantime."""
     planned = _planned(page, draft, corpus, model, settings)
-    before = _newest(page)
+    before = _choices(page)
     forecast = estimate_view(page.studio, planned)
-    if _newest(page) is not before:
+    if _choices(page) != before:
         notify_info("Press the button again for the present settings.", title="The settings were changed during the estimate")
         return None
     return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
 
 
-def _newest(page: Page) -> Draft | None:
-    """Return the page's newest draft; with other settings, it is another object."""
+def _choices(page: Page) -> tuple[object, ...]:
+    """Return what the visitor has chosen for the page's newest draft: its rows, columns and settings."""
     key = page.drafts.last()
-    return page.drafts.get(key) if key and key in page.drafts else None
+    if not key or key not in page.drafts:
+        return ()
+    draft = page.drafts.get(key)
+    return draft.path, draft.changes, draft.choices, draft.request.dev, draft.request.first, draft.overrides
 
 
 def change_settings(

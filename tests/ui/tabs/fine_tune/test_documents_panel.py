@@ -296,7 +296,16 @@ def test_only_one_step_at_a_time_runs_with_the_same_documents(page: Page, corpus
     assert seen is not None and steps_of(seen)["pairs"]["status"] == "running" and seen.documents_timer == props(active=True)
     with pytest.raises(StudioError, match=r"Pairs from .* is still under way"):
         click(page, corpus, "start", "negatives")
+    page.sessions.opened("")  # the page that began it, which is open
+    monkeypatch.setattr(documents_panel, "session_id", lambda: "another")
     released.set()
+    waiting.ended(lambda: page.studio.document_jobs.latest("local"))
+    seen = documents_panel.poll_guide(page, corpus, None, elsewhere)
+    assert seen is not None and seen.made is UNCHANGED and steps_of(seen)["pairs"]["status"] == "done", "its rows are not replaced"
+    page.sessions.closed("")
+    seen = documents_panel.poll_guide(page, corpus, None, elsewhere)
+    assert seen is not None and isinstance(seen.made, str)
+    monkeypatch.undo()
     end_job(page, corpus)
     again = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
     assert again is not None and again.id == pairs.id and again.layout["comparison"], "the same pairs keep their comparison"
