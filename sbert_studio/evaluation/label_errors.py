@@ -15,7 +15,7 @@ import numpy as np
 
 from ..data.split import connected_rows, make_folds
 from ..errors import StudioError
-from ..i18n import _
+from ..i18n import _, ngettext
 from ..models.similarity import unit
 from ..progress import checkpoint
 from .encoding import encode_columns
@@ -71,7 +71,12 @@ def find_doubts(encoder: Encoder, examples: Examples, *, folds: int = _FOLDS, se
         raise StudioError(message, "label more rows first")
     sets = len(np.unique(connected_rows(examples)))
     if sets < folds:
-        message = _("the rows form only {sets} sets without shared texts; checking labels needs {least}", sets=sets, least=folds)
+        message = ngettext(
+            "all rows share texts with each other; checking labels needs {least} sets of rows that do not",
+            "the rows form only {n} sets without shared texts; checking labels needs {least}",
+            sets,
+            least=folds,
+        )
         raise StudioError(message, "add rows with other texts")
     features = frozen_features([unit(one) for one in encode_columns(encoder, list(examples.texts), progress=progress)])
     targets = target_matrix(examples)

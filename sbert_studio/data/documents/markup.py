@@ -58,7 +58,8 @@ def _split_front_matter(text: str) -> tuple[str, str]:
     found = _FRONT_MATTER.match(text)
     if found is None or not _is_yaml(found[1].splitlines()):
         return text, ""
-    title = re.search(r"""^title:[ \t]*(["']?)(.*?)\1[ \t]*$""", found[1], re.MULTILINE)
+    # A title below "title: |" or "title: >" is not read.
+    title = re.search(r"""^title:[ \t]*+(?![|>][-+\d]*[ \t]*$)(["']?)(.*?)\1[ \t]*$""", found[1], re.MULTILINE)
     return text[found.end() :], as_title(title[2]) if title else ""
 
 

@@ -39,6 +39,7 @@ def body_text(found: Extracted) -> str:
         ("# A comment\n- an item\n", False),
         ("title: X\ntags:\n- one\n  more\n\n# comment\n'last-mod': 2020\n", True),
         ("title: X\r\ndescription: All of it\r\n", True),
+        ("summary: |\n  title: X\ntitle: X\n", True),
     ],
 )
 def test_only_yaml_is_front_matter(tmp_path: Path, above: str, is_yaml: bool) -> None:
@@ -46,6 +47,10 @@ def test_only_yaml_is_front_matter(tmp_path: Path, above: str, is_yaml: bool) ->
     assert found.title == ("X" if is_yaml else found.title)
     text = str(found.sections)
     assert "Second part." in text and all((word in text) != is_yaml for word in above.replace("#", "").split()[:1])
+
+
+def test_a_title_over_several_lines_is_not_read(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.md", "---\ntitle: >-\n  A long title\n---\n\n# Heading\n\ntext\n").title == "Heading"
 
 
 def test_a_long_heading_is_a_paragraph(tmp_path: Path) -> None:
