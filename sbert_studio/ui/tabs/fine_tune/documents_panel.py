@@ -76,7 +76,7 @@ class GuideView:
         made: id of the file that a job has just made, or that is opened again for training, and what distinguishes this time.
     """
 
-    guide: Update
+    guide: Update | Unchanged
     steps: Value | Unchanged | None = None
     guide_state: Value | Unchanged | None = None
     documents_timer: Update | Unchanged = UNCHANGED
@@ -107,12 +107,12 @@ def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
 
 
 def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
-    """Show the progress of a job and of the training run, and open the data that the job has made."""
+    """Show the progress of a job and of the training run, also of another page of the visitor, and open the data that the job has made."""
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
     job, run = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected).run
     state, shown = _state(job, run), guide_state or {}
-    if state == guide_state and _is_active(job, run):
-        return None
+    if state == guide_state:
+        return None if _is_active(job, run) else GuideView(UNCHANGED, UNCHANGED, UNCHANGED, props(active=False))
     made: str | Unchanged = UNCHANGED
     is_new = job is not None and state["job"] != shown.get("job") and not _is_elsewhere(page, job)
     if is_new and job is not None and isinstance(job.result, StepResult) and job.result.file:
@@ -124,13 +124,6 @@ def _is_elsewhere(page: Page, job: JobView) -> bool:
     """Return whether another page that is still open began a job: it opens what the job has made, this one keeps its own rows."""
     session = job.about.session if isinstance(job.about, JobTopic) else ""
     return session != session_id() and page.sessions.is_open(session)
-
-
-def watch_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
-    """Show work that another page of the visitor has begun or ended."""
-    selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
-    state = _state(documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected).run)
-    return None if state == guide_state else _view(page, corpus, owner)
 
 
 def click_step(
@@ -434,8 +427,7 @@ def connect(page: Page, panel: Panel) -> None:
     """Connect the events of the panel."""
     panel.on(page.data.change, show_guide, quiet=True)
     panel.on(page.runs_version.change, refresh_guide, quiet=True)
-    panel.on(page.documents_timer.tick, poll_guide, queue=False, trigger_mode="once", quiet=True)
-    panel.on(page.guide_timer.tick, watch_guide, queue=False, trigger_mode="once", quiet=True)
+    panel.on([page.documents_timer.tick, page.guide_timer.tick], poll_guide, queue=False, trigger_mode="once", quiet=True)
     clicked = panel.on(panel["steps"].select, click_step, each=True, quiet=True)
     clicked.success(None, js="() => SB.revealShown('guide-inspected')")
     panel.on(panel["inspected"].select, answer_doubtful, output="basket_version", each=True, quiet=True)

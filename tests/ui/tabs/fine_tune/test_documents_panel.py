@@ -289,10 +289,12 @@ def test_only_one_step_at_a_time_runs_with_the_same_documents(page: Page, corpus
     assert pairs is not None
     page.files.touch("local", pairs.id, "", {**pairs.layout, "comparison": {"model": ["run", 1, None]}})
     elsewhere = documents_panel.show_guide(page, corpus, None).guide_state
-    assert isinstance(elsewhere, dict) and documents_panel.watch_guide(page, corpus, None, elsewhere) is None
+    assert isinstance(elsewhere, dict)
+    idle = documents_panel.poll_guide(page, corpus, None, elsewhere)
+    assert idle == GuideView(UNCHANGED, UNCHANGED, UNCHANGED, props(active=False))
     released.clear()
     click(page, corpus, "start", "pairs", crop=False)
-    seen = documents_panel.watch_guide(page, corpus, None, elsewhere)
+    seen = documents_panel.poll_guide(page, corpus, None, elsewhere)
     assert seen is not None and steps_of(seen)["pairs"]["status"] == "running" and seen.documents_timer == props(active=True)
     with pytest.raises(StudioError, match=r"Pairs from .* is still under way"):
         click(page, corpus, "start", "negatives")
@@ -344,7 +346,7 @@ def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus:
         assert ("current" in [one["status"] for one in steps_of(polled).values()]) is (status != "running")
         state = polled.guide_state
         again = documents_panel.poll_guide(page, corpus, None, state)
-        assert again is None if status == "running" else again == polled, "the timer is switched off until nothing is active"
+        assert again == (None if status == "running" else GuideView(UNCHANGED, UNCHANGED, UNCHANGED, props(active=False)))
     assert steps_of(polled)["train"] | {"text": ""} == {
         "name": "train", "title": "Train", "status": "current", "text": "", "actions": [["Resume", "resume"]]
     }  # fmt: skip
