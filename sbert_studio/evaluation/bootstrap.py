@@ -186,7 +186,7 @@ def wilson_interval(shares: np.ndarray, share: float, count: int) -> list[float]
 def mean_interval(means: np.ndarray, values: np.ndarray, clusters: np.ndarray) -> list[float]:
     """Return the 95 % interval of a mean of values in [0, 1]: percentiles, and near 0 and 1 the Wilson interval as well.
 
-    In simulations with ten values of which nine are 1 on average, or 100 of which 99 are, percentiles alone cover the true mean in 60 to
+    In simulations with ten values, nine being 1 on average, or 100 values with 99 such, percentiles alone cover the true mean in 60 to
     66 % of the cases; with the Wilson interval, in at least 98 %.
 
     Args:

@@ -41,7 +41,7 @@ class Ranking:
     scores: np.ndarray
 
     def end(self, depth: int | None) -> int:
-        """Return the number of the first ``depth`` documents and of those that tie with the last of them; of all without a depth.
+        """Return the number of the first ``depth`` documents and of those that tie with the last one; of all without a depth.
 
         Of more than :data:`MOST_TIED` times as many, only the first ``depth``: a query without a known word ties with every document.
         """
@@ -52,7 +52,7 @@ class Ranking:
 
     @classmethod
     def sort(cls, rows: np.ndarray, scores: np.ndarray, depth: int | None = DEPTH) -> Ranking:
-        """Return the best ``depth`` of (m,) rows by (m,) scores, and those that tie with the last of them; ties by row."""
+        """Return the best ``depth`` of (m,) rows by (m,) scores, and those that tie with the last one; ties by row."""
         order = np.lexsort((rows, -scores))
         if depth is not None and depth < len(order):
             worst = scores[order[depth - 1]]

@@ -103,7 +103,7 @@ class ScoreDistribution:
         return np.asarray(np.searchsorted(self.cosines, np.asarray(cosines, np.float32), side="left") / len(self.cosines))
 
     def quantile(self, share: float) -> float:
-        """Return the cosine below which this share of the pairs lies."""
+        """Return the cosine below which this share of the pairs is."""
         return float(np.quantile(self.cosines, share))
 
     def odds(self, cosine: float) -> str:

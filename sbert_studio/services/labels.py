@@ -78,7 +78,7 @@ class LabelService(Service):
         """Check the labels of a file by ridge regression on the vectors of a model.
 
         Raises:
-            StudioError: the file cannot be read or is ambiguous, or has no labels that can be checked; the message says why.
+            StudioError: the file cannot be read or is ambiguous, or has no labels that can be checked.
         """
         from .questions import OpenQuestionsError
 
@@ -171,7 +171,7 @@ class LabelService(Service):
 
 
 def _require_labels(table: Table, roles: Roles) -> None:
-    """Raise a StudioError that says why a file has no labels to check: no column of them, or too few rows in its classes."""
+    """Raise a StudioError with the reason why a file has no labels to check: no such column, or too few rows in its classes."""
     from ..evaluation.label_errors import CHECKED_KINDS
 
     if roles.kind in ("scored_pairs", "labelled_pairs"):

@@ -1,4 +1,4 @@
-"""Recommendation of a model to start from: the models at hand are compared on the user's data, with their time on this machine."""
+"""Recommendation of a model to start from: the available models are compared on the user's data, with their time on this machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class StartingModel(JsonResult):
 
 @dataclass(frozen=True)
 class RatedModel(JsonResult):
-    """A model at hand with its score on the data and its time on this machine.
+    """An available model with its score on the data and its time on this machine.
 
     Attributes:
         rank_value, resampled: its score, and that in every bootstrap resample; negated if lower is better.
@@ -96,7 +96,7 @@ def starting_models() -> list[StartingModel]:
 
 
 class RecommendationService(Service):
-    """Compares the models at hand on the user's data, and recommends one."""
+    """Compares the available models on the user's data, and recommends one."""
 
     def __init__(
         self, resources: Resources, data: DataService, models: ModelService, evaluation: EvaluationService, retrieval: RetrievalService
@@ -142,7 +142,7 @@ class RecommendationService(Service):
         visitor: str | None = None,
         begin_phase: BeginPhase = lambda phase, unit: None,
     ) -> Recommendation:
-        """Compare the models at hand, and recommend the fastest of those that none is better than beyond chance.
+        """Compare the available models, and recommend the fastest of those that none is better than beyond chance.
 
         Args:
             source: data for any task; retrieval is evaluated on documents and on queries with grades.

@@ -341,7 +341,7 @@ def _with_alternatives(data: RetrievalSet) -> RetrievalSet:
 
 
 def search_with_ties(index: LexicalIndex, query: str, depth: int) -> list[Hit]:
-    """Return the best ``depth`` rows, and those that tie with the last of them."""
+    """Return the best ``depth`` rows, and those that tie with the last one."""
     most = depth
     while True:
         hits = index.search(query, most)

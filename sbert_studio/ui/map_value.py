@@ -216,7 +216,7 @@ def exported_columns(fields: Collection[str], wanted: Sequence[str] = ()) -> lis
 
 
 def columns_note(fields: Collection[str], exported: Collection[str]) -> str:
-    """Say which columns an exported file leaves out; empty if it has all of them."""
+    """Return a note on the columns that an exported file leaves out; empty if it has all of them."""
     missing = [name for name in fields if name not in exported]
     if not missing:
         return ""

@@ -54,7 +54,7 @@ def extract_markdown(path: Path) -> Extracted:
 
 
 def _split_front_matter(text: str) -> tuple[str, str]:
-    """Return the text without its YAML front matter, and the title that stands there."""
+    """Return the text without its YAML front matter, and the title in it."""
     found = _FRONT_MATTER.match(text)
     if found is None or not _is_yaml(found[1].splitlines()):
         return text, ""

@@ -147,7 +147,7 @@ def _is_page_number(line: str, *, needs_word: bool) -> bool:
 def _find_counting(lines: dict[int, str]) -> tuple[list[int], bool]:
     """Return the pages whose line contains the number of the page, and whether other numbers of the lines differ.
 
-    The number stands at the place, and has the difference to the number of the page, that most of the lines share.
+    Most of the lines share the place of the number, and its difference to the number of the page.
     """
     numbers = {page: [int(digits[:12]) for digits in _DIGITS.findall(line)] for page, line in lines.items()}
     found: list[int] = []

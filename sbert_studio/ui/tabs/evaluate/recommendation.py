@@ -1,4 +1,4 @@
-"""Recommendation of a model to start from, in the Evaluate tab: the models at hand compared on the selected data with one click."""
+"""Recommendation of a model to start from, in the Evaluate tab: the available models compared on the selected data with one click."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RECOMMEND = "evaluate-recommend"
 
 
 def start_recommendation(page: Page, owner: object, model: str, corpus: str | None, form: EvaluationForm) -> EvaluationView:
-    """Compare the models at hand on the selected data in the background, and recommend one."""
+    """Compare the available models on the selected data in the background, and recommend one."""
     form = replace(form, source=FILE, models=form.models or (model,))
     request = form_request(page, owner, model, form, corpus)
     start_evaluation(page, owner, replace(request, run=recommend, repeat_button=RECOMMEND))
