@@ -25,7 +25,7 @@ MAIN = METRICS[0]
 DEPTH = 100
 """Number of documents per query that are ranked, besides those that tie with the last one."""
 MOST_TIED = 10
-"""Maximum number of documents that are ranked, in depths, if many tie with the last one."""
+"""Maximum number of ranked documents as a multiple of the depth, if many tie with the last one."""
 CUT = 10
 _CELLS = 4_000_000  # cells per block of scores: 16 MB
 _MARGIN = 3e-5  # upper bound of the float32 error of a cosine

@@ -15,7 +15,7 @@ from .sessions.file_store import CORPUS, EditConflictError, FileStore
 from .sessions.language import notify_info, notify_warning
 from .sessions.memory_store import MemoryStore, TypedStore
 from .sessions.tasks import session_id
-from .state import DrawnMap, JobTopic, SelectedCorpus
+from .state import DOCUMENTS, PASSAGES, DrawnMap, JobTopic, SelectedCorpus
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .sessions.file_store import StoredFile
 
 SAMPLE, FILE = "sample:", "file:"
-PASSAGES, DOCUMENTS = UNITS = ("passages", "documents")
-"""What a text is if the data are documents."""
 
 
 class CorpusStore(TypedStore[SelectedCorpus]):
@@ -75,7 +73,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
 
         Args:
             types: types of columns that the visitor has set.
-            unit: what a text is if the file has documents: one of :data:`UNITS`.
+            unit: what a text is if the file has documents: one of :data:`~sbert_studio.ui.state.UNITS`.
         """
         from ..data.corpus import combine_columns, corpus_from_table, find_text_columns, group_passages
         from ..services.data_overview import choose_text_columns
@@ -142,8 +140,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         """Store the file of a corpus with the visitor's files, unless it is a sample, and return the key of the corpus."""
         if corpus.id.startswith(SAMPLE):
             return self._put_with_edits(owner, corpus)
-        unit = DOCUMENTS if corpus.corpus.passages else PASSAGES
-        layout = {"columns": list(corpus.text_columns or (corpus.column,)), "types": dict(corpus.corpus.types), "unit": unit}
+        layout = {"columns": list(corpus.text_columns or (corpus.column,)), "types": dict(corpus.corpus.types), "unit": corpus.unit}
         visitor, column = self._visitor(owner), (corpus.text_columns or (corpus.column,))[0]
         if corpus.id.startswith(FILE):
             self._files.touch(visitor, corpus.id.removeprefix(FILE), column, layout)
@@ -160,8 +157,7 @@ class CorpusStore(TypedStore[SelectedCorpus]):
         self, corpus: SelectedCorpus, columns: Sequence[str], types: Mapping[str, ColumnType], unit: str | None = None
     ) -> SelectedCorpus:
         """Read the file of a corpus with other text columns, types or unit, without the edits of its map."""
-        unit = unit or (DOCUMENTS if corpus.corpus.passages else PASSAGES)
-        return replace(self.read(corpus.path, columns, corpus.corpus.name, types=types, unit=unit), id=corpus.id)
+        return replace(self.read(corpus.path, columns, corpus.corpus.name, types=types, unit=unit or corpus.unit), id=corpus.id)
 
     def current(self, key: str | None, owner: object = None) -> tuple[str, SelectedCorpus]:
         """Return the key and the corpus; by default the first sample, with the map edits of ``owner``, so that every button works."""

@@ -22,11 +22,11 @@ from ..i18n import _
 from ..progress import StoppedError
 from ..serialization import to_plain
 from .components import CORPUS_TYPES, cancel_button, sample_picker, upload
-from .corpora import DOCUMENTS, FILE, PASSAGES, SAMPLE, UNITS, delete_file, describe_corpus
+from .corpora import FILE, SAMPLE, delete_file, describe_corpus
 from .handlers import progress_callback, warn
 from .panel import Panel
 from .sessions.language import notify_info
-from .state import Header, OpenedCorpus, SelectedCorpus
+from .state import UNITS, Header, OpenedCorpus, SelectedCorpus
 from .views import UNCHANGED, Unchanged, Update, Value, props, view
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def review(page: Page, corpus: SelectedCorpus, model: str | None, *, is_current:
     columns = corpus.text_columns or ((corpus.column,) if corpus.column in table.columns else table.columns[:1])
     overview = describe_data(table, columns, corpus.corpus.types, corpus.path)
     numbers, notes = describe_corpus(page, corpus, model)
-    unit = "" if corpus.passages is None else DOCUMENTS if corpus.corpus.passages else PASSAGES
+    unit = "" if corpus.passages is None else corpus.unit
     value = _overview_value(overview, numbers, notes, is_sample=corpus.id.startswith(SAMPLE)) | {"unit": unit}
     use = props(visible=True, value="Apply" if is_current else "Use this data")
     return ReviewView(page.corpora.put(corpus), value, use, props(visible=is_current and corpus.id.startswith(FILE)), file)

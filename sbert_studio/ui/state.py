@@ -92,6 +92,10 @@ class ModelChoice:
     saved_model: str | Unchanged
 
 
+PASSAGES, DOCUMENTS = UNITS = ("passages", "documents")
+"""What a text is if the data are documents; texts of other data count as passages."""
+
+
 @dataclass(frozen=True)
 class SelectedCorpus:
     corpus: Corpus
@@ -107,7 +111,7 @@ class SelectedCorpus:
     @property
     def data_key(self) -> str:
         """Key of the data and of how it is read, which stays the same when its map is edited; a part of it without an id is other data."""
-        return self.source_key + (" documents" if self.corpus.passages else "")
+        return self.source_key + (f" {DOCUMENTS}" if self.unit == DOCUMENTS else "")
 
     @property
     def source_key(self) -> str:
@@ -119,6 +123,11 @@ class SelectedCorpus:
     def passages(self) -> Corpus | None:
         """The passages, if the data are documents."""
         return self.corpus if self.corpus.places else self.corpus.passages
+
+    @property
+    def unit(self) -> str:
+        """What a text is: one of :data:`UNITS`."""
+        return DOCUMENTS if self.corpus.passages else PASSAGES
 
 
 @dataclass(frozen=True)

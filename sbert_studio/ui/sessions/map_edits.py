@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import StudioError
 from ...i18n import _, ngettext
-from ..state import DrawnMap, EarlierEdits, SelectedCorpus
+from ..state import DOCUMENTS, DrawnMap, EarlierEdits, SelectedCorpus
 from .file_store import EditConflictError
 from .tasks import session_id
 
@@ -188,5 +188,5 @@ def _file_id(files: FileStore, owner: str, chosen: SelectedCorpus) -> str:
 
 def _extra_name(chosen: SelectedCorpus) -> str:
     """Return the name of the file of edits: each text column has its own map, and documents have another one than their passages."""
-    texts = chosen.column + (" documents" if chosen.corpus.passages else "")
+    texts = chosen.column + (f" {DOCUMENTS}" if chosen.unit == DOCUMENTS else "")
     return f"map-{hashlib.sha256(texts.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
