@@ -53,7 +53,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 }
 _DEFAULT = tuple(name for name in VARIANTS if name != "written")
 _METRIC = "ndcg@10"
-_BATCH, _QUERIES = 32, 1_000  # of the scaled sets
+BATCH, _QUERIES = 32, 1_000  # of the scaled sets
 
 
 def is_dev(query: str) -> bool:
@@ -160,7 +160,7 @@ def measure_scale(options: argparse.Namespace) -> Iterator[str]:
             found, cells = timed(count, "negatives", pairs, "--corpus", folder / "corpus.jsonl", "--out", mined, *chosen)
             yield row(*cells, f"{found['negatives']:,} negatives")
             rows = len(mined.read_text(encoding="utf-8").splitlines()) * 0.9  # a tenth is held out
-            steps = ("--epochs", f"{options.steps * _BATCH / rows:.4f}", "--batch-size", _BATCH)
+            steps = ("--epochs", f"{options.steps * BATCH / rows:.4f}", "--batch-size", BATCH)
             found, cells = timed(count, "train", mined, *steps, "--out", model, *chosen)
             yield row(*cells, f"{found['steps']} steps in {found['seconds'] / 60:.1f} minutes")
             found, cells = timed(count, "evaluate", model, "--retrieval", folder)

@@ -119,6 +119,11 @@ def run_studio(*arguments: object) -> dict[str, Any]:
     return _run("-m", "sbert_studio", *arguments)
 
 
+def studio_command(*arguments: object) -> list[str]:
+    """Return the command line of ``sbert-studio …``, for a process of one's own."""
+    return [sys.executable, "-m", "sbert_studio", *map(str, arguments)]
+
+
 def run_speed(*arguments: object) -> dict[str, Any]:
     """Run ``benchmarks/speed.py … --json`` in a process and return its answer."""
     return _run(Path(__file__).with_name("speed.py"), *arguments)
