@@ -3,9 +3,9 @@
     python benchmarks/interruptions.py SET [--passages 10000] [--kills 3] [--steps 10] [--model MODEL] [--seed 0]
 
 `pairs`, `negatives`, `train` (so many steps of 32 rows) and `evaluate --retrieval` run on so many passages, made as by
-``benchmarks/documents.py --scale``. Each runs once undisturbed; then again in a data folder of its own, where it is stopped once (Ctrl+C) and
-killed so many times, each at a random moment of what is left of the first run's time, and started again each time: with the same command, or
-for a recorded training with ``train --resume``. Prints a Markdown table. A result that differs from the undisturbed one in a byte, or an
+``benchmarks/documents.py --scale``. Each runs once undisturbed; then again in a data folder of its own, where it is stopped once (Ctrl+C)
+and killed so many times, each at a random moment of the first run's time, and started again each time: with the same command, or for a
+recorded training with ``train --resume``. Prints a Markdown table. A result that differs from the undisturbed one in a byte, or an
 unfinished file at its place after an interruption, ends the program with status 1.
 """
 

@@ -233,6 +233,8 @@ def _comparison_row(one: Comparison, models: Mapping[str, str]) -> list[str]:
     change = describe_change(*one.scores, one.interval)
     interval = f"[{', '.join(change.interval)}]" if change.interval else ""
     turns = "" if one.chance is None else f"order reversed in {one.chance:.1%} of resamples"
+    if one.chance is not None and one.task == "retrieval":
+        turns = f"p = {one.chance:.3f}"
     first, second = (one_line(models[model], _MODEL) for model in one.models)
     better = one.description if one.better is None else f"better beyond chance: {one_line(models[one.better], _MODEL)}"
     return [one_line(of, _LABEL), f"{first} → {second}", change.gain, interval, turns, better]

@@ -32,7 +32,9 @@ MIN_CLUSTERS = 5
 In simulations with equally good models, the 95 % interval excludes zero in 13 to 18 % of the cases with two to four, and always with one.
 """
 _FEW = 10  # clusters that differ from 0 or from 1, below which percentiles are too narrow
-_ALL_SIGNS, _DRAWN_SIGNS, _CHANCE = 12, 4000, 0.05
+_ALL_SIGNS, _DRAWN_SIGNS = 12, 4000
+CHANCE = 0.05
+"""p-value of :func:`randomization_p` above which a difference may be chance."""
 _CLUSTERS: ContextVar[np.ndarray | None] = ContextVar("the cluster of each row", default=None)
 _TOTAL_CLUSTERS: ContextVar[int] = ContextVar("total_clusters", default=0)
 
@@ -201,7 +203,7 @@ def mean_interval(means: np.ndarray, values: np.ndarray, clusters: np.ndarray) -
     return [min(interval[0], wide[0]), max(interval[1], wide[1])]
 
 
-def is_beyond_chance(differences: np.ndarray, clusters: np.ndarray) -> bool:
+def randomization_p(differences: np.ndarray, clusters: np.ndarray) -> float:
     """Test paired differences by randomization (Smucker et al. 2007): the sign of each cluster's sum is drawn.
 
     Bootstrap intervals are too narrow where few rows differ: with equal systems that differ in 5 of 100 rows, 10 % exclude zero.
@@ -211,20 +213,20 @@ def is_beyond_chance(differences: np.ndarray, clusters: np.ndarray) -> bool:
         clusters: (n,) number of the cluster of each, from 0.
 
     Returns:
-        whether at most 5 % of the drawn sums are as far from zero as the actual one.
+        the two-sided p-value: the share of the drawn sums that are as far from zero as the actual one.
     """
     sums = np.bincount(clusters, differences)
     sums = sums[np.abs(sums) > 1e-12]
     actual = abs(float(sums.sum())) - 1e-9
     if len(sums) <= _ALL_SIGNS:
         signs = 1 - 2 * (np.arange(2 ** len(sums))[:, None] >> np.arange(len(sums)) & 1)
-        return bool((np.abs(signs @ sums) >= actual).mean() <= _CHANCE)
+        return float((np.abs(signs @ sums) >= actual).mean())
     rng, far, at_once = np.random.default_rng(_SEED), 0, max(1, _BLOCK // len(sums))
     for start in range(0, _DRAWN_SIGNS, at_once):
         checkpoint()
         is_minus = rng.integers(0, 2, (min(at_once, _DRAWN_SIGNS - start), len(sums)), dtype=np.int8)
         far += int((np.abs(sums.sum() - 2 * (is_minus @ sums)) >= actual).sum())
-    return far / _DRAWN_SIGNS <= _CHANCE
+    return far / _DRAWN_SIGNS
 
 
 def include_zero(interval: list[float]) -> list[float]:

@@ -44,7 +44,10 @@ class Comparison(JsonResult):
     models: tuple[str, str]
     scores: tuple[float, float]
     interval: Annotated[tuple[float, float] | None, doc("95 % interval of the second score minus the first; none with too few rows")]
-    chance: Annotated[float | None, doc("share of resamples in which the order reverses or ties; none with too few rows")]
+    chance: Annotated[
+        float | None,
+        doc("share of resamples in which the order reverses or ties; for retrieval, p of a randomization test; none with too few rows"),
+    ]
     lower_is_better: Internal[bool] = False
 
     @computed_field(description="the second score minus the first")  # type: ignore[prop-decorator]

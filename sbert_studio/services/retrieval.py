@@ -384,7 +384,7 @@ def _comparison(subject: str, first: RetrievalScores, second: RetrievalScores) -
     interval, chance = paired_difference(scores, (drawn[0], drawn[1]))
     if interval is not None and first.scores is not None and second.scores is not None:
         low, high = second.scores.interval_of_gain(first.scores)
-        interval = low, high
+        interval, chance = (low, high), second.scores.chance_of_gain(first.scores)
     return Comparison(subject, "file", "retrieval", MAIN, (first.name, second.name), scores, interval, chance)
 
 

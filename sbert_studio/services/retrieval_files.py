@@ -54,7 +54,7 @@ def _scores(result: RetrievalResult) -> _Rows:
 
 
 def _comparisons(result: RetrievalResult) -> _Rows:
-    yield ["first", "second", "metric", "difference", "low", "high", "share of resamples with reversed order", "result"]
+    yield ["first", "second", "metric", "difference", "low", "high", "p of a randomization test", "result"]
     for one in result.comparisons:
         yield [*one.models, one.metric, one.difference, *(one.interval or (None, None)), one.chance, str(one.description)]
 

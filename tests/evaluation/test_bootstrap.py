@@ -8,13 +8,14 @@ from scipy import stats
 from sklearn.metrics import average_precision_score
 
 from sbert_studio.evaluation.bootstrap import (
+    CHANCE,
     ScoredModel,
     bootstrap_mean,
     include_zero,
-    is_beyond_chance,
     mean_interval,
     paired_gain,
     percentile_interval,
+    randomization_p,
     resample_clusters,
     resample_count,
     resample_weights,
@@ -224,13 +225,14 @@ def test_the_interval_of_a_mean_holds_near_one(count: int, share: float) -> None
 def test_few_differences_are_not_beyond_chance() -> None:
     rows, few = np.arange(100), np.zeros(100)
     few[:5] = 1
-    assert percentile_interval(bootstrap_mean(few))[0] > 0 and not is_beyond_chance(few, rows)
+    assert percentile_interval(bootstrap_mean(few))[0] > 0 and randomization_p(few, rows) == 2 / 2**5 > CHANCE
     few[:6] = 1
-    assert is_beyond_chance(few, rows) and not is_beyond_chance(few, rows // 2) and not is_beyond_chance(np.zeros(100), rows)
+    assert randomization_p(few, rows) == 2 / 2**6 and randomization_p(few, rows // 2) == 2 / 2**3
+    assert randomization_p(np.zeros(100), rows) == 1
     rng = np.random.default_rng(4)
     differ = rng.choice([-1.0, 1.0], (300, 100)) * (rng.random((300, 100)) < 0.3)
-    assert np.mean([is_beyond_chance(one, rows) for one in differ]) <= 0.08
-    assert is_beyond_chance(differ[0] + 0.5, rows)
+    assert np.mean([randomization_p(one, rows) <= CHANCE for one in differ]) <= 0.08
+    assert randomization_p(differ[0] + 0.5, rows) < 0.001
     assert include_zero([0.1, 0.2]) == [0.0, 0.2] and include_zero([]) == []
 
 

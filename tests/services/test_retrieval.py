@@ -44,6 +44,9 @@ def test_models_stand_beside_bm25_and_hybrid_search_and_are_compared_with_them(s
     data = studio.retrieval.read(judged)
     assert [one.kind for one in (*found.models, *found.baselines)] == ["semantic", "lexical", "hybrid"]
     assert [one.models[0] for one in found.comparisons] == ["BM25", static]
+    for compared in found.comparisons:  # p of the test agrees with the interval, which contains 0 unless p is at most 0.05
+        assert compared.interval is not None and compared.chance is not None
+        assert compared.chance <= 0.05 or compared.interval[0] <= 0 <= compared.interval[1]
     for one in (*found.models, *found.baselines):
         assert 0 < one.ndcg_at_10 <= 1
         assert one.intervals["ndcg@10"][0] <= one.ndcg_at_10 <= one.intervals["ndcg@10"][1]
