@@ -106,8 +106,8 @@ def test_columns_are_chosen_by_name(studio: Studio, tmp_path: Path) -> None:
     data["other"] = data["two"]
     score = next(name for name in data.columns if name not in ("one", "two", "other"))
     chosen = {"kind": "scored_pairs", "columns": ["two", "one"], "target": score}
-    trained = studio.train(data, **chosen, epochs=1, batch_size=8)
-    assert trained.run.status == "finished"
+    trained = studio.train(data, **chosen, name="two columns", epochs=1, batch_size=8)
+    assert (trained.run.status, trained.run.name) == ("finished", "two columns")
     assert len(studio.evaluate(data, trained, columns="two,one", target=score, as_read=True).to_pandas()) == 1
     with pytest.raises(StudioError, match="no option 'colums'"):
         studio.evaluate(data, colums="two,one")

@@ -165,13 +165,21 @@ class Studio:
         return NearDuplicates(title, _notes(corpus.account, "compared", found.notes), found, threshold, keep, _rows(data))
 
     def train(
-        self, data: Data, *, model: str | None = None, dev: Data | None = None, out: str | Path | None = None, **settings: object
+        self,
+        data: Data,
+        *,
+        model: str | None = None,
+        dev: Data | None = None,
+        name: str | None = None,
+        out: str | Path | None = None,
+        **settings: object,
     ) -> Training:
         """Fine-tune a model on pairs, triplets, or texts with a category. Interrupting the kernel stops after the current step.
 
         Args:
             model: base model.
             dev: validation data with the same columns; by default, rows of ``data`` are held out.
+            name: name of the run in the list of models; by default that of the file, or ``data`` for rows in memory.
             out: folder for a copy of the model.
             settings: how the columns are read, such as ``kind``, ``columns``, ``target`` or ``as_read`` (as in :meth:`evaluate`), and any
                 setting of a training or its loss, such as ``epochs=1`` or ``loss="cosent"``; others are chosen automatically.
@@ -181,9 +189,9 @@ class Studio:
             StudioError: the data cannot be trained on.
         """
         given = [None if one is None else one if isinstance(one, str | Path) else _table(one) for one in (data, dev)]
-        names = {name for name in settings if name in _COLUMN_CHOICES and not (name == "scale" and isinstance(settings[name], int | float))}
-        choices = parse_overrides(**{name: settings.pop(name) for name in names})
-        request = TrainRequest(given[0], given[1], choices=choices or None, overrides=settings, model=model or self.model)
+        columns = {key for key in settings if key in _COLUMN_CHOICES and not (key == "scale" and isinstance(settings[key], int | float))}
+        choices = parse_overrides(**{key: settings.pop(key) for key in columns})
+        request = TrainRequest(given[0], given[1], choices=choices or None, overrides=settings, model=model or self.model, name=name)
         return self._train(lambda **told: self.services.fine_tune.train(request, out=out, **told), out)
 
     def resume(self, training: Training | str, *, out: str | Path | None = None) -> Training:
