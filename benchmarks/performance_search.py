@@ -135,14 +135,17 @@ def search(setting: Setting) -> Measured:
     yield from _vector_ratios(setting, "search", _VECTORS, "search-index", with_late=False)
 
 
-_RECALLS, _EFFORTS = (0.95, 0.985), (*range(16, 64, 8), *range(64, 256, 16), *range(256, 1025, 64))
+_RECALLS, _NODES = (0.95, 0.985), (*range(16, 64, 8), *range(64, 256, 16), *range(256, 1025, 64))
+_CANDIDATES, _SHARES, _RANDOM = (30, 40, 50, 60, 80, 120), np.geomspace(1 / 32, 1, 21), 5
+Effort = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An index: ``ask`` finds the ten nearest of a query with an effort, which is a number of candidates or of nodes."""
+    """An index: ``ask`` finds the ten nearest of a query with one of ``efforts``, in ascending order."""
 
-    ask: Callable[[np.ndarray, int], list[int]]
+    ask: Callable[[np.ndarray, Effort], list[int]]
+    efforts: Sequence[Effort]
     built: str
     megabytes: float
 
@@ -177,10 +180,10 @@ def graphs(setting: Setting) -> Measured:
             yield _ratio(f"graph-{name.split()[0].lower()}-{recall:g}", what, name, latency.medians, "ours", "peer", quality, "", 1.0)
 
 
-def _least_effort(engine: Engine, queries: np.ndarray, truth: list[list[int]], recall: float) -> int:
+def _least_effort(engine: Engine, queries: np.ndarray, truth: list[list[int]], recall: float) -> Effort:
     """Return the least effort that reaches the recall, or the most there is."""
-    reached = (effort for effort in _EFFORTS if _recall([engine.ask(query, effort) for query in queries], truth) >= recall)
-    return next(reached, _EFFORTS[-1])
+    reached = (effort for effort in engine.efforts if _recall([engine.ask(query, effort) for query in queries], truth) >= recall)
+    return next(reached, engine.efforts[-1])
 
 
 def _our_engine(vectors: np.ndarray, folder: Path) -> Engine:
@@ -191,11 +194,18 @@ def _our_engine(vectors: np.ndarray, folder: Path) -> Engine:
     took = f"built in {built:.1f} s and its recall measured in {time.process_time() - start - built:.0f} s"
     cells.write(folder / "ours")
 
-    def ask(query: np.ndarray, effort: int) -> list[int]:
-        depth = SearchDepth(_K, cells.count, effort, 1.0)
+    def ask(query: np.ndarray, effort: Effort) -> list[int]:
+        depth = SearchDepth(_K, *effort, recall=1.0)
         return [hit.row for hit in ApproximateSearch(cells, (depth,)).search(exact, query, _K, depth)]
 
-    return Engine(ask, took, (folder / "ours").stat().st_size / 1e6)
+    def bytes_read(effort: Effort) -> float:
+        probes, candidates = effort
+        codes = cells.index.code_size * len(vectors) * probes / cells.count
+        return codes + _RANDOM * vectors.shape[1] * 4 * candidates  # candidates lie at random places
+
+    probes = sorted({max(1, round(share * cells.count)) for share in _SHARES.tolist()})
+    efforts = sorted(((number, candidates) for number in probes for candidates in _CANDIDATES), key=bytes_read)
+    return Engine(ask, efforts, took, (folder / "ours").stat().st_size / 1e6)
 
 
 def _faiss_graph(vectors: np.ndarray, folder: Path) -> Engine:
@@ -206,10 +216,10 @@ def _faiss_graph(vectors: np.ndarray, folder: Path) -> Engine:
     built = f"{time.process_time() - start:.0f} s"
     faiss.write_index(graph, str(folder / "faiss"))
 
-    def ask(query: np.ndarray, effort: int) -> list[int]:
-        return graph.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=effort))[1][0].tolist()  # type: ignore[no-any-return]
+    def ask(query: np.ndarray, effort: Effort) -> list[int]:
+        return graph.search(query[None], _K, params=faiss.SearchParametersHNSW(efSearch=effort[0]))[1][0].tolist()  # type: ignore[no-any-return]
 
-    return Engine(ask, built, (folder / "faiss").stat().st_size / 1e6)
+    return Engine(ask, [(nodes,) for nodes in _NODES], built, (folder / "faiss").stat().st_size / 1e6)
 
 
 def _hnswlib_graph(vectors: np.ndarray, folder: Path) -> Engine:
@@ -221,11 +231,11 @@ def _hnswlib_graph(vectors: np.ndarray, folder: Path) -> Engine:
     built = f"{time.process_time() - start:.0f} s"
     graph.save_index(str(folder / "hnswlib"))
 
-    def ask(query: np.ndarray, effort: int) -> list[int]:
-        graph.set_ef(effort)
+    def ask(query: np.ndarray, effort: Effort) -> list[int]:
+        graph.set_ef(*effort)
         return graph.knn_query(query, _K, num_threads=1)[0][0].tolist()  # type: ignore[no-any-return]
 
-    return Engine(ask, built, (folder / "hnswlib").stat().st_size / 1e6)
+    return Engine(ask, [(nodes,) for nodes in _NODES], built, (folder / "hnswlib").stat().st_size / 1e6)
 
 
 def million(setting: Setting) -> Measured:

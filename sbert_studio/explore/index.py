@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import os
@@ -114,7 +115,7 @@ def assign_to_centroids(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 _BLOCK = 8192
 _TRAINING_ROWS = 40  # training rows per list
-_ONE_LIST = 250_000  # up to this many rows, reading every code takes less time than choosing lists
+_LIST_ROWS = 1_500  # rows of a list, unless there would be more than √n lists; shorter ones save less than choosing among them takes
 _SEED = 12
 _CODEBOOK_ROWS = 20_000  # rows that the codebooks are trained on
 _CODE_BITS = 4  # what FAISS's fast scan reads: sixteen centroids, whose products with the query fit a register
@@ -144,11 +145,7 @@ class IVFIndex:
 
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
         """Return approximately the nearest ``count`` rows of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
-        import faiss
-
-        params: Any = faiss.SearchParametersIVF()
-        params.nprobe = probes
-        found: np.ndarray = self.index.search(_padded(queries, self.index.d), count, params=params)[1]
+        found: np.ndarray = self.index.search(_padded(queries, self.index.d), count, params=_search_parameters(probes))[1]
         return found
 
     @classmethod
@@ -157,7 +154,7 @@ class IVFIndex:
         import faiss
 
         rows, width = vectors.shape
-        count = 1 if rows <= _ONE_LIST else 1 << round(np.log2(rows**0.5))
+        count = 1 << max(0, round(np.log2(min(rows / _LIST_ROWS, rows**0.5))))
         each = _components_per_code(width)
         width = _padded_width(width)
         order = np.random.default_rng(_SEED).permutation(rows)
@@ -193,6 +190,15 @@ class IVFIndex:
         return cls(faiss.read_index(str(path)))
 
 
+@functools.lru_cache(maxsize=64)
+def _search_parameters(probes: int) -> Any:
+    import faiss
+
+    params: Any = faiss.SearchParametersIVF()
+    params.nprobe = probes
+    return params
+
+
 def _components_per_code(width: int) -> int:
     """Return how many components share four bits: fewer of narrow vectors, whose neighbors differ in fewer components."""
     return min(4, max(1, width // 64))
@@ -215,7 +221,7 @@ BANDS = (10, 100)
 """Numbers of neighbors for which the search depth is measured; more than the last are searched exactly."""
 _SAMPLE = 1000
 _Z_95 = 1.645  # standard errors below the mean
-_READ = 60_000
+_READ = 250_000  # codes, about a millisecond
 _RANKED_SHARE = 50  # at most one in this many rows is re-ranked; beyond that, brute force is as fast
 _TIE = 1e-6  # float32 rounding error
 _GATHERED = 50_000  # rows compared at once

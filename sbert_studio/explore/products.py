@@ -182,6 +182,15 @@ def upper_blocks(rows: np.ndarray, others: np.ndarray | None = None) -> Iterator
         start += height
 
 
+def exact_cosines(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return float64 cosines of (m, d) rows with a (d,) query, (m,), rounded like those of :func:`exact_products`."""
+    u, v = rows.astype(np.float64), query.astype(np.float64)
+    scale = np.sqrt(np.einsum("nd,nd->n", u, u) * (v @ v))
+    # The products are not left to BLAS, in which they depend on a row's place.
+    found = np.divide(np.einsum("nd,d->n", u, v), scale, out=np.zeros(len(u)), where=scale > 0)
+    return np.minimum(np.maximum(np.round(found, 12), -1), 1)  # np.clip takes as long as all of this
+
+
 def exact_products(
     vectors: np.ndarray, left: np.ndarray, right: np.ndarray, at_once: int = 16_384, others: np.ndarray | None = None
 ) -> np.ndarray:

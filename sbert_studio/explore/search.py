@@ -14,7 +14,7 @@ from ..errors import StudioError
 from ..i18n import _
 from ..models.similarity import similarity, unit
 from ..progress import checkpoint
-from .products import exact_products
+from .products import exact_cosines
 
 if TYPE_CHECKING:
     from .index import ApproximateSearch
@@ -108,9 +108,19 @@ class ExactSearch:
         return found
 
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
-        """Return the best ``k`` of the given rows, ranked in float64."""
-        scores = exact_products(self.vectors, rows, np.zeros(len(rows), np.int64), others=query[None])
-        return to_hits(rows, scores, k)
+        """Return the best ``k`` of the given rows, ranked in float64 after float32 has ruled out most."""
+        found, scores = [], []
+        direction = unit(query[None])[0]
+        for start in range(0, max(1, len(rows)), _BLOCK):
+            part = rows[start : start + _BLOCK]
+            block = self.vectors[part]
+            if len(part) > 2 * k:
+                near = self._scaled(block @ direction, part)
+                is_near = near >= np.partition(near, len(near) - k)[len(near) - k] - _MARGIN
+                part, block = part[is_near], block[is_near]
+            found.append(part)
+            scores.append(exact_cosines(block, query))
+        return to_hits(np.concatenate(found), np.concatenate(scores), k)
 
     def _search_chunk(self, queries: np.ndarray, k: int, row_ids: np.ndarray | None) -> list[list[Hit]]:
         floors = np.full(len(queries), -np.inf, np.float32)

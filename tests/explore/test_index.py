@@ -104,9 +104,9 @@ def test_search_of_close_vectors_is_exact_and_codes_that_do_not_tell_them_apart_
 
 @pytest.fixture(scope="module")
 def lists(vectors: np.ndarray) -> IVFIndex:
-    """An index of several lists, which otherwise takes a quarter of a million rows."""
+    """An index of as many lists as a larger one has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sbert_studio.explore.index._ONE_LIST", 1000)
+        patch.setattr("sbert_studio.explore.index._LIST_ROWS", 1)
         return IVFIndex.build(vectors)
 
 
