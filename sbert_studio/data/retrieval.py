@@ -252,8 +252,8 @@ def read_beir(folder: Path, split: str = "", read: Reader = read_table, *, title
     if unknown:
         notes.append(
             ngettext(
-                "{n} judgment names a query or document that is not in the folder, and is ignored",
-                "{n} judgments name queries or documents that are not in the folder, and are ignored",
+                "{n} judgment names a query or document that is not in the folder or has no text, and is ignored",
+                "{n} judgments name queries or documents that are not in the folder or have no text, and are ignored",
                 unknown,
             )
         )
