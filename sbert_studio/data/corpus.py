@@ -21,7 +21,7 @@ from .language import count_languages
 from .loading.table import Table, TextColumn
 from .row_report import RowReport, SkippedRows, report_rows
 from .schema.content import ColumnProfile, find_missing, no_text_error, profile_table, quote_cells
-from .schema.names import TITLE
+from .schema.names import TITLE, unique_name
 
 if TYPE_CHECKING:
     from .documents.passages import PassagePlace
@@ -195,7 +195,11 @@ def group_passages(corpus: Corpus) -> Corpus:
     firsts = [corpus.places[row] for row in starts]
     columns = {"title": [place.title for place in firsts], "file": [place.file for place in firsts]}
     fields = {name: tuple(cells) for name, cells in columns.items() if any(cells) and len(set(cells)) > 1}
-    fields["passages"] = tuple(str(last - first) for first, last in rows)
+    of_passages = {*columns, corpus.column}  # and these, unless they are columns of the table that the documents are rows of
+    of_passages |= {"heading"} if any(place.heading for place in corpus.places) else set()
+    of_passages |= {"page"} if any(place.page for place in corpus.places) else set()
+    fields |= {name: tuple(cells[row] for row in starts) for name, cells in corpus.fields.items() if name not in of_passages}
+    fields[unique_name("passages", fields)] = tuple(str(last - first) for first, last in rows)
     lines, digest = tuple(range(2, len(texts) + 2)), _documents_digest(corpus)
     account = RowReport(len(texts), len(texts))
     return Corpus(corpus.name, tuple(texts), fields, lines, digest, corpus.notes, "text", account, passages=corpus)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..data.schema.names import unique_name
 from ..errors import StudioError
-from ..services.results.similarity import unique_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -121,6 +121,26 @@ def test_vectors_of_documents_are_means_of_their_passages_also_of_a_part(archive
         assert len(best) == 1 and best[0].place in [passages.places[row] for row in own]
 
 
+def test_rows_of_a_table_keep_their_other_columns(tmp_path: Path, tiny_model: Path) -> None:
+    path = tmp_path / "notes.csv"
+    rows = [f'a{row},Note {row},"{LONG}",{["north", "south"][row % 2]},{row},,{row}' for row in range(4)]
+    path.write_text("\n".join(["id,title,text,team,page,empty,passages", *rows]), encoding="utf-8")
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        corpus = studio.data.read_corpus(path, passages=True)
+        assert len(corpus) > 8 and list(corpus.fields) == ["title", "id", "team", "page", "passages"]
+        hit = studio.search.search(corpus, "a cat").hits[0]
+        assert hit.fields["id"] == f"a{hit.place.number}" and hit.fields["team"] == ["north", "south"][hit.place.number % 2]
+        documents = group_passages(corpus)
+        assert documents.fields["team"] == ("north", "south") * 2 and documents.fields["page"] == documents.fields["passages"] == tuple(
+            "0123"
+        )
+        assert sum(map(int, documents.fields["passages_"])) == len(corpus) and documents.default_category() == "team"
+        columns = {f"c{number}": number for number in range(120)}
+        (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d", "text": LONG, "metadata": {}} | columns), encoding="utf-8")
+        many = studio.data.read_corpus(tmp_path / "corpus.jsonl", passages=True)
+        assert list(many.fields) == list(columns)[:100] and "20 further columns are left out" in many.reading_notes()
+
+
 @pytest.mark.slow
 def test_the_five_lines_of_the_readme_lead_from_documents_to_a_search(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,12 +37,14 @@ class Document:
         title: its title, by default the name of its file without the extension.
         sections: its sections in order, without empty ones.
         source: path of its file, relative to the folder or archive that was read.
+        cells: of a row of a table, its other columns by name.
     """
 
     id: str
     title: str
     sections: tuple[Section, ...]
     source: str
+    cells: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @cached_property
     def text(self) -> str:

@@ -12,7 +12,7 @@ import stat
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,8 +47,8 @@ _UTF8_NAME, _ENCRYPTED = 0x800, 0x1  # flags of a zip member
 _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError)  # RuntimeError: encrypted, unknown compression
 
 
-Row = tuple[int, str, str, str]
-"""Number, id, title and text of a row."""
+Row = tuple[int, str, str, str, Mapping[str, str]]
+"""Number, id, title, text and other cells of a row."""
 
 
 @dataclass(frozen=True)
@@ -211,12 +211,12 @@ class _Loader:
 
     def _load_table(self, path: Path, source: str) -> None:
         try:
-            for line, identifier, title, text in self._rows(path, source):
+            for line, identifier, title, text, cells in self._rows(path, source):
                 if not text.strip():
                     self.blank_rows += 1
                     continue
                 place = identifier.strip() or f"{source}:{line}"
-                self._add(Document(self._unique(place), title.strip(), (Section((), text.strip()),), source))
+                self._add(Document(self._unique(place), title.strip(), (Section((), text.strip()),), source, cells))
         except StudioError as error:
             if self.text_column:
                 raise
@@ -266,15 +266,18 @@ def _read_beir(path: Path) -> Iterator[Row]:
                 row = None
             if not isinstance(row, dict):  # counted among the rows without text: the other documents are read
                 row = {}
-            identifier, title, text = (cell_text(row.get(key)) for key in ("_id", "title", "text"))
-            yield number, identifier, title, text
+            identifier, title, text = (cell_text(row.pop(key, None)) for key in ("_id", "title", "text"))
+            yield number, identifier, title, text, {key: cell_text(value) for key, value in row.items() if value not in (None, {}, [])}
 
 
 def _read_rows(path: Path, source: str, max_bytes: int, text_column: str | None) -> Iterator[Row]:
     table = read_table(path, name=source, max_bytes=max_bytes)
     text, title, identifier = _document_columns(table, text_column)
     titles, ids = (table.texts(name) if name else repeat("", len(table)) for name in (title, identifier))
-    yield from zip(table.lines.tolist(), ids, titles, table.texts(text), strict=True)
+    others = [name for name in table.columns if name not in (text, title)]
+    columns = [table.texts(name) for name in others]
+    cells = ({name: column[row] for name, column in zip(others, columns, strict=True)} for row in range(len(table)))
+    yield from zip(table.lines.tolist(), ids, titles, table.texts(text), cells, strict=True)
 
 
 def _document_columns(table: Table, text_column: str | None) -> tuple[str, str | None, str | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -21,7 +21,7 @@ from ...serialization import Internal, JsonResult, doc
 from ...workspace import atomic_file
 from ..findings import Finding
 from ..loading.table import Table, table_from_columns
-from ..schema.names import word_lists, word_set
+from ..schema.names import unique_name, word_lists, word_set
 from .document import Document, Documents
 
 _ABBREVIATIONS = word_set(word_lists("sentences")["abbreviations"])
@@ -85,6 +85,7 @@ OVERLAP = 0.1
 
 _CONTEXT_SHARE = 4  # the headings take at most a fourth of the tokens
 _BETWEEN_HEADINGS = " › "
+_MAX_COLUMNS = 100  # of tables that were read as documents
 _SLACK, _TOKENS_PER_SPACE = 2, 3
 _CHARACTERS_PER_TOKEN = 8  # longer pieces are cut before their tokens are counted
 _CLAUSE_END = re.compile(r"[,;:，；：、،؛](?=\s|[\u3000-\u9fff])|[，；：、]")
@@ -322,15 +323,17 @@ class PassagePlace(JsonResult):
 def passage_table(documents: Documents, budget: TokenBudget, overlap: float = OVERLAP, progress: Progress | None = None) -> Table:
     """Return a table with a row for each passage: its text below its headings, and columns for title, heading, page and file.
 
-    Columns without any value, and a file that is the same for all, are left out. Notes list the files that were skipped.
+    Rows of a table keep its other columns; one of the same name gets an underscore. Columns without any value, and a file that is the same
+    for all, are left out. Notes list the files that were skipped.
     """
-    texts, places = [], []
+    texts, places, cells = [], list[PassagePlace](), list[Mapping[str, str]]()
     for passage in make_passages(documents.documents, budget, overlap, progress):
         document = documents.documents[passage.document]
         texts.append(passage.encoded_text)
         context = len(passage.encoded_text) - len(passage.text)
         where = document.id, document.title, document.source, passage.heading_path, passage.page, passage.start, passage.end
         places.append(PassagePlace(passage.document, context, *where))
+        cells.append(document.cells)
     columns = {
         TEXT: texts,
         "title": [place.title for place in places],
@@ -338,12 +341,18 @@ def passage_table(documents: Documents, budget: TokenBudget, overlap: float = OV
         "page": ["" if place.page is None else str(place.page) for place in places],
         "file": [place.file for place in places],
     }
-    kept = {name: cells for name, cells in columns.items() if any(cells) and (name != "file" or len(set(cells)) > 1)}
+    kept = {name: column for name, column in columns.items() if any(column) and (name != "file" or len(set(column)) > 1)}
+    names = list(dict.fromkeys(name for document in documents.documents for name in document.cells))
+    for name in names[:_MAX_COLUMNS]:
+        if any(column := [row.get(name, "") for row in cells]):
+            kept[unique_name(name, kept)] = column
     count = ngettext("{n} passage", "{n} passages", len(places))
     of = ngettext("{n} document", "{n} documents", len(documents))
     notes = [
         Finding("info", _("{passages} of {documents}, each with at most {limit} tokens", passages=count, documents=of, limit=budget.limit))
     ]
+    if (extra := len(names) - _MAX_COLUMNS) > 0:
+        notes.append(Finding("warning", ngettext("{n} further column is left out", "{n} further columns are left out", extra)))
     notes += [Finding("warning", note.rstrip(".")) for note in documents.notes()]
     return replace(table_from_columns(documents.name, kept), notes=tuple(notes), places=tuple(places))
 

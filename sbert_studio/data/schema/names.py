@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Container
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,13 @@ _KNOWN = FIRST | SECOND | ANCHOR | POSITIVE | TEXT | SCORE | LABEL | GROUP | CAT
 _SIDES = [side.split() for side in _LISTS["sides"]]
 _NAMES = 4_096  # names remembered; a table of 300 columns has 45,000 pairs of them
 _SIDE_MARKS = {mark for side in _SIDES for mark in side} | _WORDS["language"]
+
+
+def unique_name(name: str, taken: Container[str]) -> str:
+    """Append underscores to the name of a column until it is not in ``taken``."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 @lru_cache(maxsize=_NAMES)

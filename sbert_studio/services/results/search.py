@@ -12,12 +12,12 @@ from pydantic import PlainSerializer, computed_field
 
 from ...data.documents.passages import PassagePlace
 from ...data.row_report import RowReport, SkippedRows
+from ...data.schema.names import unique_name
 from ...errors import StudioError
 from ...explore.duplicates import DuplicateGroup, DuplicateTree, Keep, find_groups
 from ...explore.map_edits import NO_CLUSTER
 from ...i18n import _
 from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
-from .similarity import unique_name
 
 if TYPE_CHECKING:
     from ...data.corpus import Corpus

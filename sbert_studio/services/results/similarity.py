@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import computed_field
 
 from ...data.findings import count
+from ...data.schema.names import unique_name
 from ...evaluation.changes import format_score
 from ...i18n import _, join
 from ...serialization import OMIT_EMPTY, Internal, JsonResult, doc
@@ -180,10 +181,3 @@ class PairScores:
             columns[unique_name(self.agreement.column, columns)] = ["" if one is None else one.gold for one in pairs]
             columns[unique_name("ranks_apart", columns)] = ["" if one is None else one.gap for one in pairs]
         write_spreadsheet(path, columns)
-
-
-def unique_name(name: str, taken: Container[str]) -> str:
-    """Append underscores to ``name`` until it is not in ``taken``."""
-    while name in taken:
-        name += "_"
-    return name
