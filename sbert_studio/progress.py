@@ -23,6 +23,14 @@ def progress_share(done: float, total: float) -> float | None:
     return min(_MAX_SHARE, done / total) if total else None
 
 
+def offset_progress(progress: Progress | None, done: int, total: int) -> Progress | None:
+    """Return a callback for the progress of a part, before which ``done`` of ``total`` units were done."""
+    if progress is None:
+        return None
+    whole = progress
+    return lambda now, _of_the_part: whole(done + now, total)
+
+
 ShouldStop = Callable[[], bool]
 """Polled between steps; the work stops early once it returns True."""
 

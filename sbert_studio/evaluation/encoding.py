@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import StudioError
 from ..models.base import Encoder, PairScorer, require_finite_vectors
 from ..models.similarity import SIMILARITIES
-from ..progress import checkpoint
+from ..progress import checkpoint, offset_progress
 
 if TYPE_CHECKING:
     from ..models.prompts import Role
@@ -201,7 +201,7 @@ class EncodedColumns:
         self._vectors: dict[str, np.ndarray] = {}
         done = 0
         for prompt, places in self._places.items():
-            report = _offset_progress(progress, done, total) if progress and len(readers) > 1 else progress
+            report = offset_progress(progress, done, total) if len(readers) > 1 else progress
             self._vectors[prompt] = require_finite_vectors(readers[prompt].encode(list(places), progress=report))
             done += len(places)
 
@@ -219,10 +219,6 @@ def encode_columns(
     roles = roles or [_SYMMETRIC] * len(columns)
     encoded = EncodedColumns(encoder, columns, progress, roles)
     return [encoded.of(column, role) for column, role in zip(columns, roles, strict=True)]
-
-
-def _offset_progress(progress: Progress, done: int, total: int) -> Progress:
-    return lambda now, _: progress(done + now, total)
 
 
 def pair_similarities(

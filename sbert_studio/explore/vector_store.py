@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike
 
 from ..caches import register_mapped_array
 from ..models.base import require_finite_vectors
-from ..progress import KeyLocks
-from ..workspace import Workspace, atomic_file
+from ..progress import KeyLocks, offset_progress
+from ..workspace import Workspace, atomic_file, digest_texts
 
 if TYPE_CHECKING:
     from ..models.base import Encoder
@@ -209,6 +209,9 @@ class TextKeys:
         if self._path(digest).is_file():
             self.get(texts, digest)
 
+    def forget(self, digest: str) -> None:
+        self._path(digest).unlink(missing_ok=True)
+
     def load(self, digest: str) -> np.ndarray | None:
         """Return the keys of a known corpus, or None if they are no longer on disk."""
         with contextlib.suppress(ValueError):
@@ -220,7 +223,8 @@ class TextKeys:
 
 
 _VECTOR_BYTES = 8 << 30
-_MAX_OTHER_FILES = 8  # number of recently used corpora searched for known texts
+_MAX_OTHER_FILES = 8  # number of recently used corpora searched in vain for known texts
+_PART, _LONG = 2_048, 1.0  # texts encoded at once, and seconds from which on their vectors are stored before the others are encoded
 
 
 class VectorStore:
@@ -240,7 +244,8 @@ class VectorStore:
     ) -> np.ndarray:
         """Return the vectors of ``texts``: (n, dim) float32, read-only.
 
-        Concurrent callers share one encoding. Damaged files are encoded again; texts known from other corpora are reused.
+        Concurrent callers share one encoding. Damaged files are encoded again; texts known from other corpora are reused. Encoding that
+        takes long is stored in parts, so that a call that was killed or stopped goes on where it was.
 
         Args:
             texts: n texts.
@@ -258,35 +263,48 @@ class VectorStore:
             if found is not None:
                 self._keys.repair(texts, digest)
                 return found
-            vectors = self._compute(texts, digest, encoder, progress, should_stop)
+            vectors, parts = self._compute(texts, digest, encoder, progress, should_stop)
             stored = None
             if store_array(path, vectors):
                 evict_files(path.parent, self._max_bytes, path)
                 stored = load_array(path, shape, mapped=True)
+            for part in parts:
+                with contextlib.suppress(OSError):  # cannot be deleted now: evicted later
+                    self._workspace.vectors(part, encoder.fingerprint).unlink(missing_ok=True)
+                    self._keys.forget(part)
         if stored is None:
             vectors.flags.writeable = False
         return vectors if stored is None else stored
 
     def _compute(
         self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, list[str]]:
+        """Return the vectors, and the digests of parts that may have been stored on the way."""
         known, found = self._find_known(texts, digest, encoder)
-        new = np.flatnonzero(~known)
-        if len(new):
-            missing = [texts[row] for row in new.tolist()]
-            vectors = require_finite_vectors(encoder.encode(missing, progress=progress, should_stop=should_stop))
-            if len(new) == len(texts):
-                return vectors.astype(np.float32, copy=False)
-            found[new] = vectors
-        return found
+        new, parts = np.flatnonzero(~known), list[str]()
+        for start in range(0, len(new), _PART):
+            rows = new[start : start + _PART]
+            missing, began = [texts[row] for row in rows.tolist()], time.monotonic()
+            report = offset_progress(progress, len(texts) - len(new) + start, len(texts))
+            found[rows] = require_finite_vectors(encoder.encode(missing, progress=report, should_stop=should_stop))
+            if start + _PART < len(new) and time.monotonic() - began > _LONG:
+                part = digest_texts(missing)
+                if store_array(self._workspace.vectors(part, encoder.fingerprint), found[rows]):
+                    self._keys.get(missing, part)
+                    parts.append(part)
+        if known.any() and len(texts) > _PART:  # perhaps those of a call that was killed
+            parts += [digest_texts(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
+        return found, parts
 
     def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
         keys, known = self._keys.get(texts, digest), np.zeros(len(texts), bool)
         found = np.empty((len(texts), encoder.dim), np.float32)
         folder = self._workspace.vectors(digest, encoder.fingerprint).parent
-        for path in latest_files(folder, f"*-{encoder.fingerprint}.npy")[:_MAX_OTHER_FILES]:
-            if known.all():
+        in_vain = 0
+        for path in latest_files(folder, f"*-{encoder.fingerprint}.npy"):
+            if known.all() or in_vain == _MAX_OTHER_FILES:
                 break
+            in_vain += 1
             have = self._keys.load(path.name.split("-")[0])
             if have is None:
                 continue
@@ -297,6 +315,7 @@ class VectorStore:
             others = load_array(path, (len(have), encoder.dim), mapped=True)
             if others is None:
                 continue
+            in_vain -= 1
             rows = left[places >= 0]
             found[rows] = others[places[places >= 0]]
             known[rows] = True

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 DocumentSource = Documents | str | Path | Sequence[str | Path]
 """Documents, or the paths to read them from."""
 _PASSAGE_TOKENS = 256
-_AT_ONCE = 4_096  # texts that are encoded before their vectors are stored, so that a stopped command resumes
 HELD_OUT = _("kept for the comparison")
 """Reason why pairs of documents that are held out are not used."""
 
@@ -237,11 +236,7 @@ class PairService(Service):
         )
 
     def _vectors(self, texts: Sequence[str], encoder: Encoder, report: Progress | None) -> np.ndarray:
-        parts = list[np.ndarray]()
-        for start in range(0, len(texts) or 1, _AT_ONCE):
-            part = texts[start : start + _AT_ONCE]
-            parts.append(self._resources.vectors.get(part, digest_texts(part), encoder, _shifted(report, start, len(texts))))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return self._resources.vectors.get(texts, digest_texts(texts), encoder, report)
 
     def _rescore(self, reranker: str | None, queries: Sequence[str], texts: Sequence[str]) -> Rescore | None:
         if reranker is None:
@@ -252,14 +247,6 @@ class PairService(Service):
                 _("{name} is a classifier and cannot re-rank", name=scorer.name), "choose a cross-encoder with a single score"
             )
         return lambda query, rows: require_finite(scorer.predict([(queries[query], texts[row]) for row in rows.tolist()]))
-
-
-def _shifted(report: Progress | None, start: int, total: int) -> Progress | None:
-    """Return a callback for the progress of a part that begins at ``start``."""
-    if report is None:
-        return None
-    whole = report
-    return lambda done, _part: whole(start + done, total)
 
 
 @dataclass

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from waiting import wait_until
 
 from sbert_studio.errors import StudioError
+from sbert_studio.explore import vector_store
 from sbert_studio.explore.vector_store import VectorStore, evict_files
+from sbert_studio.progress import StoppedError
 from sbert_studio.workspace import Workspace, digest_texts
 
 TEXTS = ["one fish", "two fish", "red fish", "blue fish"]
@@ -132,7 +136,6 @@ def test_a_full_disk_and_files_that_vanish_cost_only_the_cache(workspace: Worksp
     right = np.array(VectorStore(workspace).get(TEXTS, DIGEST, encoder))
     monkeypatch.setattr("sbert_studio.explore.vector_store.os.utime", gone)
     np.testing.assert_array_equal(VectorStore(workspace).get(TEXTS, DIGEST, encoder), right)
-    from sbert_studio.explore import vector_store
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -158,6 +161,27 @@ def test_ten_new_rows_encode_ten_rows_wherever_they_stand(workspace: Workspace, 
     encoder.fingerprint = "fedcba9876543210"
     VectorStore(workspace).get(shrunk, digest_texts(shrunk), encoder)
     assert encoder.texts == 211 + len(shrunk)
+
+
+def test_an_encoding_that_was_stopped_goes_on_where_it_was(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"fish number {number}" for number in range(100)]
+    monkeypatch.setattr(vector_store, "_PART", 7)
+    monkeypatch.setattr(vector_store, "_LONG", -1.0)
+    encode = encoder.encode
+
+    def stop_after_nine_parts(part: Sequence[str], **options: Any) -> np.ndarray:
+        if encoder.texts == 63:
+            raise StoppedError
+        return encode(part, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(StoppedError):
+        patch.setattr(encoder, "encode", stop_after_nine_parts)
+        VectorStore(workspace).get(texts, digest_texts(texts), encoder)
+    found = VectorStore(workspace).get(texts, digest_texts(texts), encoder)
+    assert encoder.texts == 100
+    np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in texts]).astype(np.float32))
+    folder = workspace.vectors("any", encoder.fingerprint).parent
+    assert len(list(folder.glob("*.npy"))) == len(list(workspace.cache("texts").glob("*.npy"))) == 1  # the parts are deleted
 
 
 def test_a_damaged_file_lends_nothing_to_other_corpora(workspace: Workspace, encoder) -> None:

@@ -179,7 +179,8 @@ def test_mining_that_was_stopped_encodes_only_what_is_missing(
     studio.pairs.make(studio.pairs.read(documents)).write(tmp_path / "pairs.jsonl")
     whole = studio.pairs.mine_negatives(tmp_path / "pairs.jsonl", documents)
     shutil.rmtree(studio.workspace.vectors("any", "any").parent)
-    monkeypatch.setattr("sbert_studio.services.pairs._AT_ONCE", 5)
+    monkeypatch.setattr("sbert_studio.explore.vector_store._PART", 5)
+    monkeypatch.setattr("sbert_studio.explore.vector_store._LONG", -1.0)
     shown: list[tuple[int, int]] = []
 
     def begin(phase: str, _unit: str) -> Callable[[int, int], None]:
