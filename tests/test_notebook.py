@@ -6,9 +6,10 @@ import inspect
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -46,7 +47,10 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "<table" in names[name]._repr_html_() or "<iframe" in names[name]._repr_html_(), name  # type: ignore[attr-defined]
     training = names["training"]
     assert isinstance(training, Training) and "<polyline" in training._repr_html_() and training.run.status == "finished"
-    assert training.model in str(names["scores"])
+    scores: Any = names["scores"]
+    (compared,), (first, second) = scores.comparisons().to_dict("records"), scores.to_pandas()["score"].tolist()
+    assert training.model in str(scores) and compared["second"] == training.model and any("inflated" in note for note in scores.notes)
+    assert compared["low"] <= compared["difference"] <= compared["high"] and compared["difference"] == pytest.approx(second - first)
     assert {"x", "y", "found_topic", "topic", "text", "channel"} <= set(names["drawn"].to_pandas().columns)  # type: ignore[attr-defined]
 
 
@@ -71,9 +75,9 @@ def test_rows_in_memory_are_counted_from_0_and_what_is_skipped_is_said(studio: S
     assert studio.duplicates([*TEXTS, TEXTS[0]], threshold=1.0).to_pandas()["row"].tolist() == [0, 4]
     for texts, count in ((pd.Series(TEXTS), 3), (pd.Series(TEXTS).to_numpy(), 3), ([*TEXTS[:3], None], 2)):
         assert len(studio.load(texts)) == count
-    for nothing in ([], [1, 2], 5, {"text": TEXTS}):
+    for nothing in ([], pd.DataFrame()):
         with pytest.raises(StudioError, match="no rows"):
-            studio.load(nothing)  # type: ignore[arg-type]
+            studio.load(nothing)
     with pytest.raises(StudioError, match="same length"):
         studio.similarity(TEXTS, TEXTS[:2])
     with pytest.raises(StudioError, match="only texts"):
@@ -113,6 +117,44 @@ def test_columns_are_chosen_by_name(studio: Studio, tmp_path: Path) -> None:
         studio.evaluate(data, colums="two,one")
 
 
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (["a text", 2, None], "item 1 is of the type int"),
+        ([("a", "b")], "each row as a dictionary"),
+        ((text for text in ("a", "b")), r"pass list\(data\)"),
+        ([{"text": "a"}, "b"], "some items are texts"),
+        ({"text": ["a"]}, "the type dict cannot be read"),
+        ([], "no rows"),
+    ],
+)
+def test_data_of_another_type_is_refused_with_what_to_pass(studio: Studio, data: Any, words: str) -> None:
+    with pytest.raises(StudioError, match=words):
+        studio.search(data, "card")
+
+
+def test_arguments_of_another_type_are_refused(studio: Studio) -> None:
+    texts: Any = ["one text", "another text"]
+    calls: list[Callable[[], object]] = [
+        lambda: studio.search(texts, 5),  # type: ignore[arg-type]
+        lambda: studio.search(texts, "text", k="5"),  # type: ignore[arg-type]
+        lambda: studio.similarity(1, 2),  # type: ignore[arg-type]
+        lambda: studio.duplicates(texts, threshold="0.9"),  # type: ignore[arg-type]
+        lambda: studio.resume(None),  # type: ignore[arg-type]
+        lambda: Studio(5),  # type: ignore[arg-type]
+        lambda: studio.evaluate(studio.load(texts)),  # type: ignore[arg-type]
+    ]
+    for call in calls:
+        with pytest.raises(StudioError):
+            call()
+
+
+def test_a_loaded_frame_keeps_its_types(studio: Studio) -> None:
+    data = pd.DataFrame({"text": ["a card", "a parcel"], "price": [1.5, None], "day": pd.to_datetime(["2026-01-01"] * 2)})
+    found = studio.search(studio.load(data), "parcel").to_pandas()
+    assert found[["price", "day"]].dtypes.tolist() == data[["price", "day"]].dtypes.tolist()
+
+
 class Interrupted(Studio):
     """A studio whose user interrupts the kernel when a step is shown."""
 
@@ -129,6 +171,8 @@ def test_an_interrupted_training_is_resumed(studio: Studio, tiny_model: Path, tm
     done = studio.resume(stopped)
     assert done.run.status == "finished" and done.model == stopped.model and done.run.step > stopped.run.step >= 2
     assert (out / "modules.json").is_file()
+    assert any(f"resume('{stopped.model}')" in note for note in stopped.notes) and not any("resume(" in note for note in done.notes)
+    assert set(done.notes) & set(studio.services.fine_tune.get_reasons(done.model)[1:])
 
 
 @pytest.mark.process
@@ -137,6 +181,7 @@ def test_searches_are_evaluated_and_passages_name_their_document(studio: Studio,
     found = studio.evaluate_search(rows)
     table = found.to_pandas()
     assert {"system", "ndcg@10", "recall@100", "low", "high"} <= set(table.columns) and "BM25" in set(table["system"])
+    assert found.comparisons()[["first", "second"]].to_numpy().tolist()[0] == ["BM25", studio.model]
     missed = found.missed()
     assert missed.columns.tolist() == ["model", "query", "document", "rank", "reasons"]
     assert found.found.models[0].name == studio.model and "ndcg@10" in found._repr_html_()

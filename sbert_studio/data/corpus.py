@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Corpus:
         types: types of columns that the user has set; those of the others are detected (:mod:`.column_types`).
         places: of passages, the place of each in its document; empty for other texts.
         passages: of documents, the passages whose mean vectors are their vectors, in the same order (:func:`group_passages`).
+        frame: the DataFrame that a notebook has passed, whose cells keep their types; ``None`` for other data.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Corpus:
     types: Mapping[str, ColumnType] = field(default_factory=dict, compare=False)
     places: tuple[PassagePlace, ...] = field(default=(), compare=False)
     passages: Corpus | None = field(default=None, compare=False)
+    frame: Any = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..data.corpus import Corpus
+    from ..evaluation.comparison import Comparison
     from ..models.export import ExportedModel
     from ..runs.run import Run
     from ..services.results import Duplicates, EvaluationResult, MapView, RetrievalResult, SearchResult, Similarity
@@ -208,9 +209,13 @@ class Training(NotebookResult):
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(NotebookResult):
-    """Scores of models on one file, with intervals; ``found.comparisons`` has the differences between every two models."""
+    """Scores of models on one file, with intervals."""
 
     found: EvaluationResult
+
+    def comparisons(self) -> pd.DataFrame:
+        """Return a row for every two models; see :meth:`SearchEvaluation.comparisons`."""
+        return _comparisons(self.found.comparisons)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each model: ``metric``, ``score``, and ``low`` and ``high``, its 95 % interval."""
@@ -227,9 +232,14 @@ class Evaluation(NotebookResult):
 
 @dataclass(frozen=True, repr=False)
 class SearchEvaluation(NotebookResult):
-    """How well models find the relevant documents, beside BM25, hybrid search and re-ranking; ``found.comparisons`` has the differences."""
+    """How well models find the relevant documents, beside BM25, hybrid search and re-ranking."""
 
     found: RetrievalResult
+
+    def comparisons(self) -> pd.DataFrame:
+        """Return a row for each compared pair: ``first``, ``second``, ``metric``, ``difference`` (second minus first), its 95 % interval
+        ``low`` to ``high``, and the ``result`` in words."""
+        return _comparisons(self.found.comparisons)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each system: its metrics, and ``low`` and ``high``, the 95 % interval of nDCG@10."""
@@ -267,6 +277,16 @@ class NotebookExport(NotebookResult):
         verified = self.found.verified
         size = {"format": self.found.format, "path": str(self.found.path), "bytes": self.found.bytes}
         return _frame([{**size, "minimum cosine": verified.cosine, "equal top-10 hits": verified.top10}])
+
+
+def _comparisons(found: Sequence[Comparison]) -> pd.DataFrame:
+    rows = []
+    for one in found:
+        low, high = one.interval or (None, None)
+        first, second = one.models
+        values = {"metric": one.metric, "difference": one.difference, "low": low, "high": high, "result": str(one.description)}
+        rows.append({"first": first, "second": second, **values})
+    return _frame(rows, ("first", "second", "metric", "difference", "low", "high", "result"))
 
 
 def _join_columns(own: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:

@@ -6,9 +6,10 @@ import math
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,6 +55,7 @@ class Studio:
     """
 
     def __init__(self, model: str | None = None, *, home: str | Path | None = None, show_progress: bool = True) -> None:
+        _require(model, str | None, "model", "its name")
         settings = Settings.from_env()
         self.services = Services(settings if home is None else replace(settings, home=Path(home).expanduser()), allow_folders=True)
         self.model, self.show_progress = model, show_progress
@@ -73,7 +75,8 @@ class Studio:
             return data
         with self._progress("reading", "") as progress, ExitStack() as stack:
             source = data if isinstance(data, str | Path) else _file(data, stack) if passages else _table(data)
-            return self.services.data.read_corpus(source, text, progress=progress, model=self.model, passages=passages)
+            corpus = self.services.data.read_corpus(source, text, progress=progress, model=self.model, passages=passages)
+        return corpus if passages else replace(corpus, frame=_rows(data))
 
     def search(
         self,
@@ -92,6 +95,8 @@ class Studio:
         """
         from ..services.search import SearchOptions
 
+        _require(query, str, "query", "a text")
+        _require(k, Integral, "k", "a number of texts")
         corpus = self.load(data)
         with self._progress("encoding") as progress:
             model = self._model(corpus)
@@ -101,9 +106,9 @@ class Studio:
 
     def similarity(self, a: str | Sequence[str], b: str | Sequence[str]) -> Similarities:
         """Compare two texts, or two lists of texts of equal length pair by pair."""
-        one, other = ([texts] if isinstance(texts, str) else list(texts) for texts in (a, b))
+        one, other = ([texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else list(texts) for texts in (a, b))
         if not all(isinstance(text, str) for text in (*one, *other)):
-            raise StudioError("only texts can be compared", "remove missing values first, such as None and NaN")
+            raise StudioError("only texts can be compared", "convert numbers with str(), and remove missing values such as None and NaN")
         if len(one) != len(other) or not one:
             raise StudioError(f"{len(one)} texts cannot be compared with {len(other)}", "pass two lists of the same length")
         model = self.model or self.services.languages.default_model(count_languages([*one, *other]))
@@ -155,6 +160,7 @@ class Studio:
 
     def duplicates(self, data: Data | Corpus, *, threshold: float = 0.95, keep: Literal["first", "longest"] = "first") -> NearDuplicates:
         """Find near-duplicates: texts whose cosine is at least ``threshold`` (0.8 to 1)."""
+        _require(threshold, Real, "threshold", "a number from 0.8 to 1")
         corpus = _documents(self.load(data))
         with self._progress("comparing") as progress:
             model = self._model(corpus)
@@ -200,6 +206,7 @@ class Studio:
         Args:
             out: folder for a copy of the model; by default that of the interrupted call.
         """
+        _require(training, str | Training, "training", "a result of train, or the id of a run")
         run = training if isinstance(training, str) else training.run.id
         out = out or (None if isinstance(training, str) else training.out)
         return self._train(lambda **told: self.services.fine_tune.resume(run, out=out, **told), out)
@@ -307,8 +314,10 @@ class Studio:
         from ..services.training_plan import describe_row_reports
 
         used = describe_row_reports(self.services.fine_tune.get_row_reports(run.id), has_begun=run.model_path is not None)
+        reasons = self.services.fine_tune.get_reasons(run.id)[len(used) :]
+        used = (*used, *reasons, *([] if run.status == "finished" else [f"continue with resume({run.id!r})"]))
         if not (run.before and run.after):
-            return f"{run.status} after {run.step:,} steps", tuple(used)
+            return f"{run.status} after {run.step:,} steps", used
         before, after = (format_score(one["score"]) for one in (run.before, run.after))
         title = f"{describe_metric(run.after['metric'])} on held-out rows: {before} → {after}"
         title += "" if run.status == "finished" else f" · {run.status} after {run.step:,} of {run.steps:,} steps"
@@ -349,7 +358,9 @@ def _is_missing(text: object) -> bool:
 
 
 def _rows(data: object) -> pd.DataFrame | None:
-    """Return a DataFrame that was passed; ``None`` for other data."""
+    """Return a DataFrame that was passed or loaded; ``None`` for other data."""
+    if isinstance(data, Corpus):
+        return data.frame
     return data if hasattr(data, "iloc") and hasattr(data, "columns") else None  # type: ignore[return-value]
 
 
@@ -376,7 +387,32 @@ def _table(data: object) -> Table:
         cells = {"text": data}  # missing texts, None or NaN, are skipped and counted
     if rows := len(next(iter(cells.values()), ())):
         return table_from_columns("data", cells, lines=range(rows))
-    raise StudioError("the data has no rows", "pass a file, a list of texts, a list of rows as dictionaries, or a DataFrame")
+    raise StudioError(*_unreadable(data))
+
+
+def _unreadable(data: object) -> tuple[str, str]:
+    """Return why rows in memory cannot be read, and what to pass instead."""
+    instead = "pass a file, a list of texts, a list of rows as dictionaries, or a DataFrame"
+    if isinstance(data, Corpus):
+        return "texts that were loaded have no columns of pairs or labels", "pass the data itself instead of the result of load"
+    if not isinstance(data, Sequence) or isinstance(data, str | bytes):
+        if isinstance(data, Iterable) and not isinstance(data, Mapping | bytes) and not hasattr(data, "columns"):
+            return f"data of the type {type(data).__name__} has no order or can be read only once", "pass list(data)"
+        return ("the data has no rows" if hasattr(data, "columns") else f"data of the type {type(data).__name__} cannot be read"), instead
+    if not data:
+        return "the data has no rows", instead
+    unknown = [(place, one) for place, one in enumerate(data) if not isinstance(one, str | Mapping) and not _is_missing(one)]
+    if not unknown:
+        return "some items are texts and others are rows", instead
+    place, item = unknown[0]
+    fix = "write each row as a dictionary of its columns" if isinstance(item, list | tuple) else "convert it with str()"
+    return f"item {place} is of the type {type(item).__name__}, neither a text nor a row", fix
+
+
+def _require(value: object, type_: Any, name: str, what: str) -> None:
+    """Raise a StudioError if an argument is not of its type."""
+    if not isinstance(value, type_) or isinstance(value, bool):
+        raise StudioError(f"{name} is {value!r:.80}", f"pass {what}")
 
 
 def _file(data: object, stack: ExitStack) -> Path:

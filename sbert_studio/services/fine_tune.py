@@ -183,6 +183,10 @@ class FineTuneService(Service):
         """Return the row report of each of a run's files, with held-out rows counted separately; empty for runs of earlier versions."""
         return run_row_reports(self.store.get(run_id), self._files(run_id))
 
+    def get_reasons(self, run_id: str) -> tuple[str, ...]:
+        """Return the sentences that a run began with: the use of each file's rows, then one for each automatic choice."""
+        return self._files(run_id).reasons()
+
     def get_splits(self, run_id: str) -> dict[str, Any]:
         """Return the column that assigns the rows of each file to parts, and the number of rows of each part."""
         return dict(self._files(run_id).plan().get("splits") or {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +69,11 @@ def advise(
     known = [item.name for item in fields_of(losses_of(spec.architecture)[spec.loss].Params)]
     for name in own:
         if name not in known:
-            listed = ", ".join([*known, *settings])
+            names = [*known, *settings]
+            close = get_close_matches(name, names, n=1) or [one for one in names if _initials(one) == name]
             raise StudioError(
                 _("there is no setting {name} for training with {loss}", name=repr(name), loss=spec.loss),
-                _("known: {listed}", listed=listed),
+                _("did you mean {name}?", name=close[0]) if close else _("known: {listed}", listed=", ".join(names)),
             )
     require_learnable(spec, examples.kind)
     require_teacher(spec, examples)
@@ -80,6 +82,11 @@ def advise(
     if own:
         spec = spec.replace(loss_params={**spec.loss_params, **own})
     return Advice(spec, tuple(advisor.reasons))
+
+
+def _initials(name: str) -> str:
+    """Return the initials of a setting, such as ``lr`` for ``learning_rate``."""
+    return "".join(word[0] for word in name.split("_") if word)
 
 
 class _Advisor:
