@@ -52,7 +52,9 @@ class Limits:
     queue: int = variable(0, "maximum number of queued and running runs in total", min=0)
     uploads_mb: int = variable(0, "maximum daily uploads per IP address, in MiB", min=0)
     all_uploads_mb: int = variable(0, "maximum daily uploads in total, in MiB", min=0)
-    keep_days: int = variable(0, "days until a run is deleted (the date is shown on the page)", min=0)
+    keep_days: int = variable(
+        0, "days until a run of a visitor is deleted (the date is shown on the page); 0 keeps all. Runs of commands are kept", min=0
+    )
     runs_mb: int = variable(0, "disk space for all runs, in MiB; beyond it, the oldest are deleted after a day's notice", min=0)
     llm_requests: int = variable(0, "maximum number of requests per day to the language model, of all visitors together", min=0)
 
@@ -135,7 +137,9 @@ class Settings:
         shown="none (on a Space: its own network)",
     )
     allowed_hosts: tuple[str, ...] = variable(
-        (), "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all", shown="–"
+        (),
+        "additional host names, such as `studio.example.org` or `*.example.org`; `*` allows all; the page is then shared",
+        shown="–",
     )
     llm_url: str = variable(
         "",
@@ -158,7 +162,7 @@ class Settings:
     @property
     def shared(self) -> bool:
         """True if other people can reach the page; visitors then do not see each other's runs."""
-        return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies)
+        return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies or {*self.allowed_hosts} - {*_LOOPBACK})
 
     @property
     def multilingual(self) -> str:

@@ -29,6 +29,8 @@ from ..i18n import Message, _, restore_messages, store_messages
 from ..serialization import JsonResult, describe_schema, doc
 from ..training.events import FORMER_NAMES, rename_settings
 
+LOCAL_OWNER = "local"
+"""Owner of what commands, notebooks and a page that is not shared make."""
 Action = Literal["stop", "answer", "resume", "use", "download", "rename", "delete"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 _HINTS: dict[Action, str] = {

@@ -28,11 +28,12 @@ from ..i18n import _, join
 from ..models.base import Encoder, PairScorer
 from ..models.similarity import evaluation_similarity_note
 from ..progress import Progress
+from ..runs.run import LOCAL_OWNER
 from ..workspace import existing_path
 from .data import DataService, existing_file
 from .jobs import BeginPhase
 from .languages import unknown_word_notes
-from .leaderboard import LOCAL_OWNER, Leaderboard
+from .leaderboard import Leaderboard
 from .questions import OpenQuestionsError
 from .resources import Resources, Service
 from .results import AvailableSuite, EvaluationResult, SkippedFile

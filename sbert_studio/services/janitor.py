@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from ..caches import release_memory, release_registered_pages
 from ..errors import StudioError, to_user_error
 from ..i18n import _
-from ..runs.run import Run
+from ..runs.run import LOCAL_OWNER, Run
 from ..settings import Settings
-from ..workspace import Workspace, write_json
+from ..workspace import Workspace, atomic_file, write_json
 
 if TYPE_CHECKING:
     from .studio import Studio
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 _INTERVAL = 15.0
 _PARTIAL_AGE = 3_600.0  # seconds after which a temporary file is no longer being written
 _NOTICE_PERIOD = timedelta(days=1)
+_SEEN = "retention.txt"  # when runs were last checked for their removal, and when they may be removed again
 _GROWTH = 8 << 20  # minimum growth of resident memory, in bytes, before unused memory is released
 _UNUSED = 600.0  # seconds after which corpus caches are evicted
 _MAPPED_SHARE = 32  # share of the cache memory; mapped pages of vectors beyond it are released
@@ -66,16 +67,16 @@ class Janitor:
         """Do everything that is due. A problem of the machine, such as a full disk, is logged once until it changes."""
         now = now or datetime.now(UTC)
         problems: dict[str, None] = {}
-        for task in (
+        tasks: tuple[Callable[[], object], ...] = (
             lambda: self._stop_long_runs(now),
-            lambda: remove_old_runs(self._studio, now),
-            lambda: self._studio.static_embeddings.remove_expired(now),
+            lambda: self._remove_expired(now),
             self._limit_folders,
             self._remove_partial_files,
             self._extra_task,
             self._return_memory,
             self._log_memory,
-        ):
+        )
+        for task in tasks:
             try:
                 task()
             except Exception as error:
@@ -102,6 +103,14 @@ class Janitor:
             message = _("a run may train for at most {minutes} minutes here; it was stopped, and its best model is kept", minutes=minutes)
             store.record(run.id, {"type": "notice", "message": message})
             self._studio.fine_tune.stop(run.id)
+
+    def _remove_expired(self, now: datetime) -> None:
+        if self._studio.settings.limits.keep_days and not _may_remove(self._studio.workspace, now):
+            return
+        for run in remove_old_runs(self._studio, now):
+            log.warning("the run %s was deleted: its time had passed, or older runs filled the disk (SBERT_STUDIO_LIMIT_…)", run)
+        for model in self._studio.static_embeddings.remove_expired(now):
+            log.warning("the static embeddings %s were deleted: their time had passed (SBERT_STUDIO_LIMIT_KEEP_DAYS)", model)
 
     def _limit_folders(self) -> None:
         from ..explore.vector_store import evict_files
@@ -150,9 +159,9 @@ class Janitor:
 
 
 def removal_date(settings: Settings, workspace: Workspace, run: Run) -> datetime | None:
-    """Return when an ended run will be removed; ``None`` if it is kept."""
+    """Return when an ended run will be removed; ``None`` if it is kept, as runs of commands on a shared page's machine are."""
     limits = settings.limits
-    if run.active or not (limits.keep_days or limits.runs_mb):
+    if run.active or not (limits.keep_days or limits.runs_mb) or (settings.shared and run.owner == LOCAL_OWNER):
         return None
     dates = [datetime.fromisoformat(run.created) + timedelta(days=limits.keep_days)] if limits.keep_days else []
     notice = _read_notices(workspace).get(run.id)
@@ -179,8 +188,25 @@ def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
                 continue  # it was resumed in the meantime
             removed.append(run.id)
     if limits.runs_mb:
-        _give_notice(studio, [run for run in runs if run.id not in removed], limits.runs_mb << 20, now)
+        staying = [run for run in runs if run.id not in removed and not (studio.settings.shared and run.owner == LOCAL_OWNER)]
+        _give_notice(studio, staying, limits.runs_mb << 20, now)
     return removed
+
+
+def _may_remove(workspace: Workspace, now: datetime) -> bool:
+    """Return False for a day after a time without this page, or a jump of its clock, of more than a day: nobody saw the dates."""
+    path, last = workspace.home / _SEEN, None
+    try:
+        last, until = map(datetime.fromisoformat, path.read_text(encoding="utf-8").split())
+    except (OSError, ValueError):
+        until = now
+    if last is None or now - last > _NOTICE_PERIOD:
+        until = now + _NOTICE_PERIOD
+        if last is not None:
+            log.warning("this page did not run for more than a day, so that nothing is deleted before %s UTC", f"{until:%Y-%m-%d %H:%M}")
+    with atomic_file(path) as part:
+        part.write_text(f"{now.isoformat()} {until.isoformat()}", encoding="utf-8")
+    return now >= until
 
 
 def run_bytes(studio: Studio, run_id: str) -> int:

@@ -18,14 +18,13 @@ from ..evaluation.ranking import MAIN
 from ..evaluation.report import Report
 from ..evaluation.tasks import TASKS, get_task, main_score
 from ..i18n import _
-from ..runs.run import utc_now
+from ..runs.run import LOCAL_OWNER, utc_now
 from ..runs.scores import LeaderboardEntry
 from ..workspace import atomic_file, digest_texts, existing_path, require_writable_file
 from .resources import Service
 from .results import EvaluationResult, RetrievalResult, RetrievalScores
 from .static_embeddings import list_static_models
 
-LOCAL_OWNER = "local"
 _PUBLIC_KINDS = ("bundled", "table", "foreign")
 # Columns of files and JSON, and the corresponding attributes of an entry.
 _COLUMNS = {

@@ -23,12 +23,12 @@ from ..evaluation.report import describe_metric
 from ..evaluation.tasks import get_task, main_score
 from ..i18n import _, ngettext
 from ..progress import checkpoint
+from ..runs.run import LOCAL_OWNER
 from ..serialization import OMIT_EMPTY, Internal, JsonResult, doc
 from ..workspace import existing_path
 from .data import DataService
 from .evaluation import INFLATES_SCORE, EvaluationService
 from .jobs import BeginPhase
-from .leaderboard import LOCAL_OWNER
 from .models import ModelService
 from .resources import Resources, Service
 from .results import EvaluationResult, RetrievalResult

@@ -29,11 +29,12 @@ from ..i18n import _, ngettext
 from ..models.base import Encoder, PairScorer, require_finite_vectors
 from ..models.similarity import score_note
 from ..progress import Progress, checkpoint
+from ..runs.run import LOCAL_OWNER
 from ..workspace import digest_texts, existing_path
 from .data import DataService
 from .jobs import BeginPhase
 from .languages import LanguageService, unknown_word_notes
-from .leaderboard import LOCAL_OWNER, Leaderboard
+from .leaderboard import Leaderboard
 from .resources import Resources, Service
 from .results import RetrievalResult, RetrievalScores
 from .results.evaluation import MissedDocument, Reason, SystemKind

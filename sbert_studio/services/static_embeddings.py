@@ -18,6 +18,7 @@ from ..errors import StudioError, to_valid_utf8
 from ..i18n import _, join, with_full_stop
 from ..progress import Progress
 from ..registry import parse_params
+from ..runs.run import LOCAL_OWNER
 from ..serialization import JsonResult
 from ..workspace import Workspace, atomic_file, existing_path, write_json
 from .data import DataService, require_model_folder
@@ -208,12 +209,16 @@ class StaticEmbeddingService(Service):
             raise StudioError(_("there is no static embedding model {model_id}", model_id=repr(model_id[:80])), "reload the list")
         shutil.rmtree(self.workspace.fitted / model_id, ignore_errors=True)
 
-    def remove_expired(self, now: datetime) -> None:
-        """Delete models older than the retention time of a shared page."""
-        days = self.settings.limits.keep_days
+    def remove_expired(self, now: datetime) -> list[str]:
+        """Delete models older than the retention time of a shared page, except those made by commands; return their ids."""
+        days, removed = self.settings.limits.keep_days, list[str]()
         for record in self.list_models() if days else ():
+            if self.settings.shared and record.owner == LOCAL_OWNER:
+                continue
             if now >= datetime.fromisoformat(record.created) + timedelta(days=days):
                 self.delete(record.id)
+                removed.append(record.id)
+        return removed
 
     def export_zip(self, model_id: str, path: Path) -> Path:
         """Write a model's folder as a zip."""

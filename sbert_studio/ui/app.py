@@ -163,7 +163,7 @@ def launch(
             "exception_handlers": {FnIndexInferError: report_unknown_endpoint},
             "routes": [*gradio_patches.patched_routes(), *catalogs.routes(), *tab_routes(page)],
             "middleware": [
-                Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share)),
+                Middleware(HostCheck, allowed=AllowedHosts(host, studio.settings.allowed_hosts, share=share), private=not page.shared),
                 Middleware(McpCallerMiddleware),
                 Middleware(UploadBudget, ledger=ledger, max_file=max_file),
                 Middleware(OpenStreams, streams=streams),

@@ -18,10 +18,9 @@ from ..data.row_report import RowReport
 from ..data.schema.roles import SchemaOverrides, parse_overrides
 from ..errors import StudioError, is_valid_utf8
 from ..evaluation.report import Report
-from ..runs.run import Run
+from ..runs.run import LOCAL_OWNER, Run
 from ..serialization import JsonResult, doc
 from ..services import Studio
-from ..services.leaderboard import LOCAL_OWNER
 from ..services.questions import OpenQuestionsError, describe_answers
 from ..services.results import EvaluationResult, MapView, MinedPairs, RetrievalResult, RunView, SearchResult, Similarity
 from ..services.retrieval import RetrievalOptions

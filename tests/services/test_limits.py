@@ -91,9 +91,9 @@ def test_a_run_that_trains_for_too_long_is_stopped_and_says_why(tmp_path: Path, 
         assert sum("at most 60 minutes" in note for note in notes) == 1
 
 
-def old_run(studio: Studio, number: int, days: float, size: int = 1000) -> str:
+def old_run(studio: Studio, number: int, days: float, size: int = 1000, owner: str = "local") -> str:
     created = (NOW - timedelta(days=days)).isoformat(timespec="seconds")
-    run = studio.store.add(Run(id=f"run-{number:010x}", owner="local", name="old", status="finished", created=created, model="m"))
+    run = studio.store.add(Run(id=f"run-{number:010x}", owner=owner, name="old", status="finished", created=created, model="m"))
     studio.store.release(run.id)
     (studio.workspace.run(run.id) / "weights").write_bytes(bytes(size))
     return run.id
@@ -107,6 +107,23 @@ def test_runs_of_a_shared_page_go_on_the_day_that_was_told(tmp_path: Path, tiny_
         assert remove_old_runs(studio, NOW + timedelta(hours=3)) == [old]
         assert [run.id for run in studio.fine_tune.list_runs()] == [young]
         assert not (studio.workspace.runs / old).exists()
+
+
+def test_runs_of_commands_are_kept_and_visitors_have_a_day_after_a_pause(
+    tmp_path: Path, tiny_model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with studio_at(tmp_path / "home", tiny_model, limits=Limits(keep_days=14), trusted_proxies=("127.0.0.1",)) as studio:
+        own, theirs = old_run(studio, 1, 100), old_run(studio, 2, 100, owner="visitor")
+        janitor = Janitor(studio)
+        assert studio.fine_tune.get_run(own).kept_until == "" and studio.fine_tune.get_run(theirs).kept_until != ""
+        for hours in (0, 12, 23):  # the page has just been started
+            janitor.run_once(NOW + timedelta(hours=hours))
+        assert {run.id for run in studio.fine_tune.list_runs()} == {own, theirs} and not caplog.records
+        janitor.run_once(NOW + timedelta(hours=25))
+        assert [run.id for run in studio.fine_tune.list_runs()] == [own] and f"the run {theirs} was deleted" in caplog.text
+        later = old_run(studio, 3, 100, owner="visitor")
+        Janitor(studio).run_once(NOW + timedelta(days=40))  # after a pause, or a jump of the clock
+        assert studio.fine_tune.get_run(later) is not None and "nothing is deleted before 2026-12-12" in caplog.text
 
 
 def test_where_runs_fill_the_disk_the_oldest_get_a_day_of_notice(tmp_path: Path, tiny_model: Path) -> None:

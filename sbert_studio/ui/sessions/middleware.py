@@ -31,6 +31,7 @@ _DIRECT_ROUTES = ("/gradio_api/run/", "/gradio_api/api/")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 _SHARE_HOST = "*.gradio.live"
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -157,10 +158,14 @@ class AllowedHosts:
 
 
 class HostCheck:
-    """Rejects (403) requests with a foreign ``Host`` or ``Origin``."""
+    """Rejects (403) requests with a foreign ``Host`` or ``Origin``.
 
-    def __init__(self, app: App, allowed: AllowedHosts) -> None:
-        self.app, self.allowed = app, allowed
+    Args:
+        private: also reject requests that a proxy has passed on, whose senders would have the rights of this machine's user.
+    """
+
+    def __init__(self, app: App, allowed: AllowedHosts, *, private: bool = False) -> None:
+        self.app, self.allowed, self.private = app, allowed, private
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
@@ -180,6 +185,11 @@ class HostCheck:
             return "this page is not served under that host name. hint: add it to SBERT_STUDIO_ALLOWED_HOSTS.\n"
         if any(not self.allowed.is_origin(origin, scope.get("scheme", "http"), hosts[0]) for origin in origins):
             return "this page accepts no requests from other sites. hint: add the site to SBERT_STUDIO_ALLOWED_HOSTS.\n"
+        if self.private and any(name in _FORWARDED for name, _value in scope["headers"]):
+            return (
+                "this page is not shared, but a proxy passed this request on. hint: set SBERT_STUDIO_TRUSTED_PROXIES to the proxy's "
+                "address, such as 127.0.0.1; visitors then do not have the rights of this machine's user.\n"
+            )
         return None
 
 

@@ -58,6 +58,14 @@ def test_the_page_itself_is_served_under_its_own_names(port: int) -> None:
         assert ask(port, "GET", "/config", Host=host, Origin=f"http://{host.lower()}")[0] == 200, host
 
 
+def test_a_page_that_is_not_shared_answers_no_proxy(port: int) -> None:
+    for name, value in (("X-Forwarded-For", "203.0.113.7"), ("X-Real-IP", "203.0.113.7"), ("Forwarded", "for=203.0.113.7")):
+        status, words = ask(port, "GET", "/config", Host=f"127.0.0.1:{port}", **{name: value})
+        assert status == 403 and "SBERT_STUDIO_TRUSTED_PROXIES" in words
+    assert Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": "studio.example"}).shared
+    assert not Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": "localhost"}).shared
+
+
 def test_hosts_of_the_settings_and_of_a_space_are_trusted() -> None:
     allowed = AllowedHosts("0.0.0.0", ("studio.example", "*.lab.example"), share=True)
     known = ("studio.example", "Studio.Example:8443", "a.lab.example", "192.168.1.7:7860", "[fe80::1]:7860", "x.gradio.live")
