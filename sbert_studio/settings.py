@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
@@ -99,7 +100,7 @@ class Settings:
 
     home: Path = field(metadata={"help": "folder for all data", "shown": "`~/.local/share/sbert-studio`"})
     host: str = variable("127.0.0.1", "address of the page; local by default")
-    port: int = variable(7860, "TCP port of the page")
+    port: int = variable(7860, "TCP port of the page", min=0, max=65_535)
     device: str = variable("auto", "`cpu`, `cuda`, `cuda:N` or `mps`")
     default_model: str = variable(DEFAULT_MODEL, "default model: a bundled name, a folder or a Hub id")
     multilingual_model: str | None = variable(
@@ -230,6 +231,8 @@ class Settings:
             }
         )
         _require_networks(found.trusted_proxies)
+        _require_host_names(values.get("allowed_hosts", ()))
+        _require_llm_url(found.llm_url)
         return replace(found, limits=Limits.from_env(env, found.shared))
 
     def served(self, host: str, port: int, share: bool, environ: Mapping[str, str] | None = None) -> Settings:
@@ -382,6 +385,30 @@ def variables() -> Iterator[tuple[str, str, str]]:
                 yield _variable(prefix, item.name), item.metadata.get("shown") or default, item.metadata["help"]
 
 
+def unknown_variables(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the ``SBERT_STUDIO_`` variables that are set but do not exist, each with the most similar known name, or an empty string."""
+    from difflib import get_close_matches
+
+    env = os.environ if environ is None else environ
+    known = [name.removeprefix(_PREFIX) for name, *_rest in variables()]
+    found = {}
+    for name in sorted(env):
+        own = name.removeprefix(_PREFIX)
+        if own != name and own not in known:
+            found[name] = next((f"{_PREFIX}{one}" for one in get_close_matches(own, known, 1)), "")
+    return found
+
+
+def require_root_path(environ: Mapping[str, str] | None = None) -> None:
+    """Raise StudioError if ``GRADIO_ROOT_PATH``, which Gradio reads without checking it, is neither a path nor an address."""
+    root = (os.environ if environ is None else environ).get("GRADIO_ROOT_PATH", "")
+    if root and not root.startswith(("/", "http://", "https://")):
+        raise StudioError(
+            f"GRADIO_ROOT_PATH is {root!r}, which is neither a path nor an address",
+            "write the full address of the page, such as https://example.org/studio, or its path, such as /studio",
+        )
+
+
 def _variable(prefix: str, name: str) -> str:
     return prefix + ("MODEL" if name == "default_model" else name.upper())
 
@@ -404,8 +431,13 @@ def _read_variables(cls: type, prefix: str, env: Mapping[str, str]) -> dict[str,
             found[item.name] = tuple(one for one in re.split(r"[\s,]+", raw) if one)
         else:
             kind = _TYPES[str(item.type).partition(" ")[0]]
-            found[item.name] = Field(name, kind, item.default, item.metadata["help"], item.metadata["min"], item.metadata["max"]).parse(raw)
+            hint = f"write a whole number, such as {_example(item)}" if kind is int else item.metadata["help"]
+            found[item.name] = Field(name, kind, item.default, hint, item.metadata["min"], item.metadata["max"]).parse(raw)
     return found
+
+
+def _example(item: Any) -> str:
+    return "4096 (MiB)" if item.name.endswith("_mb") else str(getattr(SHARED_LIMITS, item.name, item.default))
 
 
 def _require_networks(addresses: tuple[str, ...]) -> None:
@@ -415,3 +447,21 @@ def _require_networks(addresses: tuple[str, ...]) -> None:
         except ValueError:
             hint = "list addresses such as 127.0.0.1 or 10.0.0.0/8, separated by commas"
             raise StudioError(f"SBERT_STUDIO_TRUSTED_PROXIES contains {one!r}, which is not an address or network", hint) from None
+
+
+def _require_host_names(names: tuple[str, ...]) -> None:
+    for one in names:
+        if "/" in one or re.search(r"^[^:]*:\d*$", one):
+            hint = "list names such as studio.example.org, without https://, port and path, separated by commas"
+            raise StudioError(f"SBERT_STUDIO_ALLOWED_HOSTS contains {one!r}, which is not a host name", hint)
+
+
+def _require_llm_url(url: str) -> None:
+    """Raise StudioError unless the URL is empty, ``local`` or an HTTP address. The message does not quote it: it may contain a key."""
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if not is_address and url.strip() not in ("", "local"):
+        raise StudioError("SBERT_STUDIO_LLM_URL is not an address with http:// or https://", "write http://localhost:11434/v1, or local")

@@ -31,16 +31,39 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize(("port", "said"), [("eight", "is not an integer"), ("70000", "there is no port 70000")])
-def test_a_port_that_cannot_be_is_one_line_and_exit_code_2(
-    home: Path, port: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SBERT_STUDIO_PORT", "eight"),
+        ("SBERT_STUDIO_PORT", "70000"),
+        ("SBERT_STUDIO_HOST", "http://0.0.0.0"),
+        ("SBERT_STUDIO_HOST", "ü" * 70),
+        ("GRADIO_ROOT_PATH", "studio"),
+        ("SBERT_STUDIO_LLM_URL", "localhost:11434"),
+    ],
+)
+def test_a_variable_with_an_invalid_value_is_named_in_one_line_with_exit_code_2(
+    home: Path, variable: str, value: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SBERT_STUDIO_PORT", port)
+    monkeypatch.setenv(variable, value)
     with pytest.raises(SystemExit) as ended:
         main(["app"])
     words = capsys.readouterr().err
-    assert ended.value.code == 2 and said in words
+    assert ended.value.code == 2 and variable in words
     assert len(words.strip().splitlines()) == 1, words
+
+
+def test_misspelled_variables_are_named_before_the_page_starts(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SBERT_STUDIO_LIMIT_MINUTE", "30")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for command in (["app"], ["serve", "all-MiniLM-L6-v2"]):
+            with pytest.raises(SystemExit):
+                main([*command, "--port", str(taken.getsockname()[1])])
+            warning, error = capsys.readouterr().err.splitlines()
+            assert warning.startswith("warning: ") and "SBERT_STUDIO_LIMIT_MINUTE (did you mean SBERT_STUDIO_LIMIT_MINUTES?)" in warning
+            assert error.startswith("error: ")
 
 
 @pytest.mark.process

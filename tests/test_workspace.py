@@ -15,7 +15,7 @@ import pytest
 from processes import UNPRIVILEGED
 
 from sbert_studio.errors import StudioError, to_user_error
-from sbert_studio.settings import Settings, configure_thread_waiting
+from sbert_studio.settings import Settings, configure_thread_waiting, require_root_path, unknown_variables, variables
 from sbert_studio.workspace import Workspace, _replace_folder, atomic_file, atomic_folder, file_name
 
 
@@ -173,3 +173,44 @@ def test_the_polling_interval_is_read_and_an_extreme_one_is_refused(monkeypatch:
         monkeypatch.setenv("SBERT_STUDIO_POLL_SECONDS", given)
         with pytest.raises(StudioError, match="POLL_SECONDS"):
             Settings.from_env()
+
+
+def test_a_refused_value_names_its_variable_and_says_what_to_write() -> None:
+    refused = {
+        "PORT": ("99999", "-1", "tcp://10.0.0.1:7860"),
+        "MEMORY_MB": ("1GB", "1.5"),
+        "ALLOWED_HOSTS": ("https://studio.example", "studio.example/page", "a.example, studio.example:8443"),
+        "LLM_URL": ("localhost:11434", "localhost", "ftp://h/v1", "http://", "https://[x"),
+        "TRUSTED_PROXIES": ("proxy",),
+    }
+    for name, values in refused.items():
+        for value in values:
+            with pytest.raises(StudioError, match=f"^SBERT_STUDIO_{name} ") as caught:
+                Settings.from_env({f"SBERT_STUDIO_{name}": value})
+            assert caught.value.hint
+    with pytest.raises(StudioError) as caught:
+        Settings.from_env({"SBERT_STUDIO_MEMORY_MB": "1GB"})
+    assert "write a whole number, such as 4096" in caught.value.hint
+    with pytest.raises(StudioError) as caught:
+        Settings.from_env({"SBERT_STUDIO_LLM_URL": "user:sk-1@h/v1"})
+    assert "sk-1" not in str(caught.value)
+
+
+def test_hosts_addresses_and_root_paths_that_can_be_used_are_accepted() -> None:
+    for url in ("", "local", " https://h/v1 ", "http://[::1]:11434/v1"):
+        assert Settings.from_env({"SBERT_STUDIO_LLM_URL": url}).llm_url == url
+    hosts = ("*", "*.example.org", "studio.example.org", "::1", "10.0.0.7")
+    assert Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": " ".join(hosts)}).allowed_hosts == hosts
+    for root in ("", "/studio", "http://h/studio", "https://h"):
+        require_root_path({"GRADIO_ROOT_PATH": root})
+    for root in ("studio", "studio.example.org/studio", "ftp://h"):
+        with pytest.raises(StudioError, match="GRADIO_ROOT_PATH"):
+            require_root_path({"GRADIO_ROOT_PATH": root})
+
+
+def test_unknown_variables_are_listed_with_the_most_similar_known_name() -> None:
+    known = {name: "1" for name, _, _ in variables()}
+    assert unknown_variables({**known, "HOME": "/", "SBERT": "x"}) == {}
+    misspelled = {"SBERT_STUDIO_LIMIT_MINUTE": "SBERT_STUDIO_LIMIT_MINUTES", "SBERT_STUDIO_API_KEY": "SBERT_STUDIO_API_KEYS"}
+    found = unknown_variables({**known, **dict.fromkeys(misspelled, "1"), "SBERT_STUDIO_XYZZY": "1"})
+    assert found == {**misspelled, "SBERT_STUDIO_XYZZY": ""}

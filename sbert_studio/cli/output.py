@@ -75,6 +75,15 @@ def print_message(message: str) -> None:
     sys.stderr.flush()
 
 
+def warn_unknown_variables() -> None:
+    """Print a line that lists the ``SBERT_STUDIO_`` variables that do not exist, such as misspelled ones."""
+    from ..settings import unknown_variables
+
+    if found := unknown_variables():
+        names = ", ".join(f"{name} (did you mean {known}?)" if known else name for name, known in found.items())
+        print_message(f"warning: these environment variables do not exist and are ignored: {names}")
+
+
 def print_notes(account: RowReport | None, verb: str, notes: Sequence[str] = ()) -> None:
     """Print to stderr how the rows of a file were used, and the notes, one per line."""
     for line in (*([account.describe(verb)] if account is not None else []), *notes):

@@ -23,7 +23,7 @@ import typer
 from ..errors import StudioError
 from ..progress import StoppedError, checkpoint
 from ..shutdown import SHUTDOWN
-from .output import print_message
+from .output import print_message, warn_unknown_variables
 
 if TYPE_CHECKING:
     import webview
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..services import Studio
 
 _ORPHAN_SECONDS = 86_400
+_CHOOSE_ANOTHER = "choose another --port or --host"
 _TITLE = "SBERT Studio"
 _WIDTH, _HEIGHT, _MIN_SIZE = 1360, 900, (390, 600)
 
@@ -65,9 +66,11 @@ def _open(*options: Any) -> None:
 
 def _serve(started: Callable[[], None], host: str | None, port: int | None, share: bool, mcp: bool, opened: bool, desktop: bool) -> None:
     """Serve the page until it is closed; call ``started`` once it responds."""
-    from ..settings import Settings, has_screen
+    from ..settings import Settings, has_screen, require_root_path
 
     settings = Settings.from_env()
+    require_root_path()
+    warn_unknown_variables()
     if settings.zero_gpu:  # before any other import detects a GPU
         from ..models.inference.zerogpu import enable
 
@@ -80,14 +83,15 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
     settings = settings.served(host or settings.host, settings.port if port is None else port, share or settings.share)
     if desktop:
         require_webview()
+    hint = "choose another --host (SBERT_STUDIO_HOST) or --port (SBERT_STUDIO_PORT)"
     if desktop and port is None and not _is_free(settings.host, settings.port):
         settings = replace(settings, port=0)  # a window needs no fixed port
-    require_free(settings.host, settings.port)
+    require_free(settings.host, settings.port, hint)
     print_message("opening the studio; stop it with Ctrl-C")
     checkpoint()
     with Studio(settings) as studio:
         mirror = open_mirror(studio, print_message)
-        with address_errors(settings.host, settings.port):
+        with address_errors(settings.host, settings.port, hint):
             _, url = launch(studio, settings.host, settings.port, settings.share, block=False, mcp=mcp or settings.mcp, ready=started)
         checkpoint()
         print_message(f"the studio is at {url}")
@@ -138,24 +142,24 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def require_free(host: str, port: int) -> None:
+def require_free(host: str, port: int, hint: str = _CHOOSE_ANOTHER) -> None:
     """Raise StudioError before the page is built if the address cannot be bound."""
     try:
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
-    except OverflowError:
-        raise StudioError(f"there is no port {port}", "choose one from 1 to 65535, or 0 for a free one") from None
     except OSError as error:
-        raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", "choose another --port or --host") from error
+        raise StudioError(f"{host} port {port} cannot be used: {error.strerror}", hint) from error
+    except (TypeError, UnicodeError):  # a name that no host can have, such as one with an overlong part
+        raise StudioError(f"{host!r} is not a host name", hint) from None
 
 
 @contextmanager
-def address_errors(host: str, port: int) -> Iterator[None]:
+def address_errors(host: str, port: int, hint: str = _CHOOSE_ANOTHER) -> Iterator[None]:
     """Raise StudioError if binding the address fails within the block: another program may take it after :func:`require_free`."""
     try:
         yield
     except OSError as error:
         if error.errno == errno.EADDRINUSE or "empty port" in str(error):  # Gradio's message, without a number
-            require_free(host, port)
+            require_free(host, port, hint)
         raise
 
 

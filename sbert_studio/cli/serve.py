@@ -12,7 +12,7 @@ from ..progress import StoppedError
 from ..shutdown import SHUTDOWN
 from .completion import complete_models
 from .options import open_studio
-from .output import print_message
+from .output import print_message, warn_unknown_variables
 from .page import address_errors, exit_now, require_free
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def serve(
     from ..settings import limit_kernel_cache
 
     limit_kernel_cache()
+    warn_unknown_variables()
     require_free(host, port)
     with SHUTDOWN.leaving_with(0):
         try:

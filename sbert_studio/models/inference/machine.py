@@ -32,14 +32,16 @@ def resolve_device(name: str = "auto") -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise StudioError(_("there is no device {name}", name=repr(name)), "choose auto, cpu, cuda, cuda:N or mps") from None
+        raise StudioError(
+            _("there is no device {name}", name=repr(name)), "choose auto, cpu, cuda, cuda:N or mps (--device, SBERT_STUDIO_DEVICE)"
+        ) from None
     absent = (
         (device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count())
         or (device.type == "mps" and not torch.backends.mps.is_available())
         or device.type not in ("cpu", "cuda", "mps")
     )
     if absent:
-        raise StudioError(_("this machine has no device {name}", name=repr(name)), "choose auto or cpu")
+        raise StudioError(_("this machine has no device {name}", name=repr(name)), "choose auto or cpu (--device, SBERT_STUDIO_DEVICE)")
     return device
 
 
