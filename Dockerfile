@@ -31,9 +31,9 @@ ENV PATH=/opt/studio/bin:$PATH \
 VOLUME /data
 WORKDIR /data
 EXPOSE 7860
-# Of the page; a container that runs another command sets its own, or none.
+# Of the page, on the port that it reads from its environment; a container that runs another command sets its own, or none.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=120s \
-    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:7860/gradio_api/app_id', timeout=8)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:%s/gradio_api/app_id' % (os.getenv('SBERT_STUDIO_PORT') or 7860), timeout=8)"]
 ENTRYPOINT ["sbert-studio"]
 CMD ["app"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from sbert_studio.settings import Settings, variables
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE, UNIT = ((ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "deploy/sbert-studio.service"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+GPU: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.gpu.yaml").read_text(encoding="utf-8"))
 COMMANDS = {command.__name__ for panel in PANELS.values() for command in panel}
 _HEALTH = "/gradio_api/app_id"
 
@@ -44,7 +47,21 @@ def test_an_image_contains_what_the_wheel_is_built_from_and_runs_as_an_ordinary_
     for target in ("cpu", "cuda"):
         (stage,) = (one for one in targets if one.splitlines()[0].endswith(f" AS {target}"))
         assert stage.rstrip().endswith("USER 1000") and stage.startswith("base ")
-    assert f":7860{_HEALTH}" in DOCKERFILE and str(Settings.port) in re.findall(r"EXPOSE (\d+)", DOCKERFILE)
+    assert str(Settings.port) in re.findall(r"EXPOSE (\d+)", DOCKERFILE)
+
+
+def test_the_health_check_asks_on_the_port_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    (check,) = re.findall(r"^    CMD (\[.+\])$", DOCKERFILE, re.MULTILINE)
+    python, flag, code = json.loads(check)
+    assert (python, flag) == ("python", "-c")
+    asked: list[str] = []
+    monkeypatch.setattr(urllib.request, "urlopen", lambda url, timeout: asked.append(url))
+    for port, expected in ((None, Settings.port), ("", Settings.port), ("8080", 8080)):
+        monkeypatch.delenv("SBERT_STUDIO_PORT", raising=False)
+        if port is not None:
+            monkeypatch.setenv("SBERT_STUDIO_PORT", port)
+        exec(code, {})
+        assert asked.pop() == f"http://127.0.0.1:{expected}{_HEALTH}"
 
 
 def test_the_services_trust_their_own_network_alone_and_write_to_their_volume_alone() -> None:
@@ -57,6 +74,45 @@ def test_the_services_trust_their_own_network_alone_and_write_to_their_volume_al
         assert "ports" not in service, "only the proxy can be reached from outside"
         assert set(service.get("command", ["app"])[:1]) <= COMMANDS
     assert re.search(r"ExecStart=\S+/sbert-studio (\w+)", UNIT)[1] in COMMANDS  # type: ignore[index]
+
+
+@pytest.mark.process
+@pytest.mark.skipif(os.name == "nt", reason="a container runs Linux")
+def test_the_server_of_the_api_starts_with_a_key_only(tmp_path: Path) -> None:
+    service = COMPOSE["services"]["api"]
+    assert ":?" not in str(COMPOSE), "a variable required by interpolation stops every service"
+    command = [part.replace("$$", "$") for part in (*service["entrypoint"], *service["command"])]
+    program = tmp_path / "sbert-studio"
+    program.write_text('#!/bin/sh\necho "$$ $*"\n')
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    for keys in ("", " ", ",", " , \n"):
+        refused = subprocess.run(command, check=False, env=environment | {"SBERT_STUDIO_API_KEYS": keys}, capture_output=True, text=True)
+        assert refused.returncode == 2 and refused.stdout == "" and "SBERT_STUDIO_API_KEYS is empty" in refused.stderr
+        assert Settings.from_env({"SBERT_STUDIO_API_KEYS": keys}).api_keys == ()
+    process = subprocess.Popen(command, env=environment | {"SBERT_STUDIO_API_KEYS": "sk-1, sk-2"}, stdout=subprocess.PIPE, text=True)
+    said = process.communicate(timeout=30)[0].split(" ", 1)
+    assert said == [str(process.pid), " ".join(service["command"]) + "\n"], "the server replaces the shell, which would not pass signals on"
+
+
+def test_the_gpu_file_reserves_gpus_for_the_services_that_run_models() -> None:
+    own = {name for name, service in COMPOSE["services"].items() if "build" in service}
+    assert set(GPU["services"]) == own
+    for service in GPU["services"].values():
+        (device,) = service["deploy"]["resources"]["reservations"]["devices"]
+        assert device["driver"] == "nvidia" and device["capabilities"] == ["gpu"]
+    documented = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert "TARGET=cuda" in documented and "deploy/compose.gpu.yaml" in documented
+
+
+def test_the_documented_systemd_commands_share_the_unit_s_user_and_folders(tmp_path: Path) -> None:
+    documented = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    for name in ("User", "DynamicUser", "StateDirectory", "CacheDirectory"):
+        (value,) = re.findall(rf"^{name}=(.+)$", UNIT, re.MULTILINE)
+        assert f"--property={name}={value}" in documented
+    (edit,) = re.findall(r"sed '(.+)' deploy/sbert-studio.service", documented)
+    for before, after in re.findall(r"s\|([^|]+)\|([^|]+)\|", edit):
+        assert before.strip("$") in UNIT and set(re.findall(r"^sbert-studio (\w+)", after)) <= COMMANDS
 
 
 @contextmanager
