@@ -215,7 +215,7 @@ class Evaluation(NotebookResult):
 
     def comparisons(self) -> pd.DataFrame:
         """Return a row for every two models; see :meth:`SearchEvaluation.comparisons`."""
-        return _comparisons(self.found.comparisons)
+        return _comparison_table(self.found.comparisons)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each model: ``metric``, ``score``, and ``low`` and ``high``, its 95 % interval."""
@@ -239,7 +239,7 @@ class SearchEvaluation(NotebookResult):
     def comparisons(self) -> pd.DataFrame:
         """Return a row for each compared pair: ``first``, ``second``, ``metric``, ``difference`` (second minus first), its 95 % interval
         ``low`` to ``high``, and the ``result`` in words."""
-        return _comparisons(self.found.comparisons)
+        return _comparison_table(self.found.comparisons)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each system: its metrics, and ``low`` and ``high``, the 95 % interval of nDCG@10."""
@@ -279,9 +279,9 @@ class NotebookExport(NotebookResult):
         return _frame([{**size, "minimum cosine": verified.cosine, "equal top-10 hits": verified.top10}])
 
 
-def _comparisons(found: Sequence[Comparison]) -> pd.DataFrame:
+def _comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     rows = []
-    for one in found:
+    for one in comparisons:
         low, high = one.interval or (None, None)
         first, second = one.models
         values = {"metric": one.metric, "difference": one.difference, "low": low, "high": high, "result": str(one.description)}

@@ -296,12 +296,12 @@ def _token_budget(encoder: Encoder) -> TokenBudget:
 
 
 def _mined_rows(
-    examples: Examples, found: Mapping[str, QueryNegatives], positives: Mapping[str, Sequence[int]], texts: Sequence[str]
+    examples: Examples, by_query: Mapping[str, QueryNegatives], positives: Mapping[str, Sequence[int]], texts: Sequence[str]
 ) -> tuple[list[MinedRow], list[int]]:
     """Return the rows with negatives, and their indices among the examples."""
     rows, kept = [], []
     for place, (query, positive) in enumerate(zip(*examples.texts[:2], strict=True)):
-        mined = found[query]
+        mined = by_query[query]
         own = next(number for number, row in enumerate(positives[query]) if texts[row] == positive)
         if mined.rows:
             negatives = tuple(texts[row] for row in mined.rows)

@@ -50,9 +50,9 @@ _NAMES = 4_096  # names remembered; a table of 300 columns has 45,000 pairs of t
 _SIDE_MARKS = {mark for side in _SIDES for mark in side} | _WORDS["language"]
 
 
-def unique_name(name: str, taken: Container[str]) -> str:
-    """Append underscores to the name of a column until it is not in ``taken``."""
-    while name in taken:
+def unique_name(name: str, used: Container[str]) -> str:
+    """Append underscores to the name of a column until it is not in ``used``."""
+    while name in used:
         name += "_"
     return name
 
