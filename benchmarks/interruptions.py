@@ -90,7 +90,7 @@ def disturb(step: Step, home: Path, expected: bytes, seconds: float, signals: Se
     os.environ["SBERT_STUDIO_HOME"] = str(home)
     name, whole, left, seen = step.command[0], {expected}, seconds, "not interrupted"
     for sent in signals:
-        after = left * moments.uniform(0.05, 0.95)
+        after = left * moments.uniform(0.05, 0.7)
         start = time.perf_counter()
         seen = interrupt(step, home, after, sent)
         written = [step.result({})] if step.out and step.out.exists() else []

@@ -54,7 +54,7 @@ class Limits:
     uploads_mb: int = variable(0, "maximum daily uploads per IP address, in MiB", min=0)
     all_uploads_mb: int = variable(0, "maximum daily uploads in total, in MiB", min=0)
     keep_days: int = variable(
-        0, "days until a run of a visitor is deleted (the date is shown on the page); 0 keeps all. Runs of commands are kept", min=0
+        0, "days until a run is deleted (the date is shown on the page), on a shared page only visitors' runs; 0 keeps all", min=0
     )
     runs_mb: int = variable(0, "disk space for all runs, in MiB; beyond it, the oldest are deleted after a day's notice", min=0)
     llm_requests: int = variable(0, "maximum number of requests per day to the language model, of all visitors together", min=0)
@@ -163,7 +163,10 @@ class Settings:
     @property
     def shared(self) -> bool:
         """True if other people can reach the page; visitors then do not see each other's runs."""
-        return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies or {*self.allowed_hosts} - {*_LOOPBACK})
+        return self.space or self.share or self.host not in _LOOPBACK or bool(self.trusted_proxies or self._public_hosts())
+
+    def _public_hosts(self) -> set[str]:
+        return {name.lower().strip("[].") for name in self.allowed_hosts} - {*_LOOPBACK}
 
     @property
     def multilingual(self) -> str:

@@ -115,7 +115,7 @@ class Corpus:
             passages = passages.subset(np.flatnonzero(parts).tolist(), name, why)
             digest = _documents_digest(passages)
         made = replace(self, name=name, texts=texts, fields=fields, lines=lines, digest=digest, account=account)
-        return replace(made, places=places, passages=passages)
+        return replace(made, places=places, passages=passages, frame=None)
 
     def document_starts(self) -> np.ndarray:
         """Return the row of the first passage of each document, (m,) int64; the passages of a document are adjacent."""
@@ -197,9 +197,9 @@ def group_passages(corpus: Corpus) -> Corpus:
     firsts = [corpus.places[row] for row in starts]
     columns = {"title": [place.title for place in firsts], "file": [place.file for place in firsts]}
     fields = {name: tuple(cells) for name, cells in columns.items() if any(cells) and len(set(cells)) > 1}
-    of_passages = {*columns, corpus.column}  # and these, unless they are columns of the table that the documents are rows of
-    of_passages |= {"heading"} if any(place.heading for place in corpus.places) else set()
-    of_passages |= {"page"} if any(place.page for place in corpus.places) else set()
+    # Columns of passages, unless they are those of the table that the documents are rows of.
+    of_places = [name for name in ("title", "heading", "page") if any(getattr(place, name) for place in corpus.places)]
+    of_passages = {*fields, *of_places, corpus.column}
     fields |= {name: tuple(cells[row] for row in starts) for name, cells in corpus.fields.items() if name not in of_passages}
     fields[unique_name("passages", fields)] = tuple(str(last - first) for first, last in rows)
     lines, digest = tuple(range(2, len(texts) + 2)), _documents_digest(corpus)

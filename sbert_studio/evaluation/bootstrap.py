@@ -226,7 +226,7 @@ def randomization_p(differences: np.ndarray, clusters: np.ndarray) -> float:
         checkpoint()
         is_minus = rng.integers(0, 2, (min(at_once, _DRAWN_SIGNS - start), len(sums)), dtype=np.int8)
         far += int((np.abs(sums.sum() - 2 * (is_minus @ sums)) >= actual).sum())
-    return far / _DRAWN_SIGNS
+    return (far + 1) / (_DRAWN_SIGNS + 1)  # the actual signs are one of the drawings (Phipson & Smyth 2010)
 
 
 def include_zero(interval: list[float]) -> list[float]:

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from ..caches import register_mapped_array
 from ..models.base import require_finite_vectors
 from ..progress import KeyLocks, offset_progress
-from ..workspace import Workspace, atomic_file, digest_texts
+from ..workspace import Workspace, atomic_file
 
 if TYPE_CHECKING:
     from ..models.base import Encoder
@@ -30,6 +30,7 @@ _TRAILER = len(_MARK) + 32
 _BLOCK = 1 << 20
 _verified: dict[Path, tuple[int, int, int]] = {}  # files with a valid digest, by size, time and inode
 _STALE = 24 * 3600  # seconds after which an unfinished file is deleted
+_UNFINISHED = "unfinished-"  # prefix of the files of a part of an encoding
 
 
 def load_array(path: Path, shape: tuple[int, ...] | None, dtype: DTypeLike = np.float32, *, mapped: bool = False) -> np.ndarray | None:
@@ -148,7 +149,7 @@ def evict_files(folder: Path, max_bytes: int, keep: Path, pattern: str = "*.npy"
             state = path.stat()
         except OSError:
             continue
-        if not path.name.startswith(".part-"):
+        if not path.name.startswith((".part-", _UNFINISHED)):
             files.append((state.st_mtime, state.st_size, path))
         elif now - state.st_mtime > _STALE:
             with contextlib.suppress(OSError):
@@ -209,9 +210,6 @@ class TextKeys:
         if self._path(digest).is_file():
             self.get(texts, digest)
 
-    def forget(self, digest: str) -> None:
-        self._path(digest).unlink(missing_ok=True)
-
     def load(self, digest: str) -> np.ndarray | None:
         """Return the keys of a known corpus, or None if they are no longer on disk."""
         with contextlib.suppress(ValueError):
@@ -223,8 +221,9 @@ class TextKeys:
 
 
 _VECTOR_BYTES = 8 << 30
-_MAX_OTHER_FILES = 8  # number of recently used corpora searched in vain for known texts
-_PART, _LONG = 2_048, 1.0  # texts encoded at once, and seconds from which on their vectors are stored before the others are encoded
+_MAX_OTHER_FILES = 8  # number of recently used corpora searched for known texts
+_PART, _GPU_PART = 2_048, 50_000  # texts encoded at once
+_LONG = 1.0  # seconds from which on the vectors of these texts are stored before the others are encoded
 
 
 class VectorStore:
@@ -263,48 +262,62 @@ class VectorStore:
             if found is not None:
                 self._keys.repair(texts, digest)
                 return found
-            vectors, parts = self._compute(texts, digest, encoder, progress, should_stop)
-            stored = None
-            if store_array(path, vectors):
+            vectors = self._compute(texts, digest, encoder, progress, should_stop)
+            stored, kept = None, store_array(path, vectors)
+            if self._remove_parts(path) and not kept:  # they may have filled the disk
+                kept = store_array(path, vectors)
+            if kept:
                 evict_files(path.parent, self._max_bytes, path)
                 stored = load_array(path, shape, mapped=True)
-            for part in parts:
-                with contextlib.suppress(OSError):  # cannot be deleted now: evicted later
-                    self._workspace.vectors(part, encoder.fingerprint).unlink(missing_ok=True)
-                    self._keys.forget(part)
         if stored is None:
             vectors.flags.writeable = False
         return vectors if stored is None else stored
 
     def _compute(
         self, texts: Sequence[str], digest: str, encoder: Encoder, progress: Progress | None, should_stop: ShouldStop | None
-    ) -> tuple[np.ndarray, list[str]]:
-        """Return the vectors, and the digests of parts that may have been stored on the way."""
+    ) -> np.ndarray:
+        """Encode each distinct text once, so that equal texts have equal vectors, and store long work in parts."""
         known, found = self._find_known(texts, digest, encoder)
-        new, parts = np.flatnonzero(~known), list[str]()
-        for start in range(0, len(new), _PART):
-            rows = new[start : start + _PART]
-            missing, began = [texts[row] for row in rows.tolist()], time.monotonic()
-            report = offset_progress(progress, len(texts) - len(new) + start, len(texts))
-            found[rows] = require_finite_vectors(encoder.encode(missing, progress=report, should_stop=should_stop))
-            if start + _PART < len(new) and time.monotonic() - began > _LONG:
-                part = digest_texts(missing)
-                if store_array(self._workspace.vectors(part, encoder.fingerprint), found[rows]):
-                    self._keys.get(missing, part)
-                    parts.append(part)
-        if known.any() and len(texts) > _PART:  # perhaps those of a call that was killed
-            parts += [digest_texts(texts[start : start + _PART]) for start in range(0, len(texts), _PART)]
-        return found, parts
+        if known.all():
+            return found
+        first: dict[str, int] = {}
+        origins = np.fromiter((first.setdefault(text, row) for row, text in enumerate(texts)), np.int64, len(texts))
+        distinct = np.fromiter(first.values(), np.int64, len(first))
+        path, at_once = self._workspace.vectors(digest, encoder.fingerprint), _PART if encoder.uses_cpu else _GPU_PART
+        for start in range(0, len(distinct), at_once):
+            rows = distinct[start : start + at_once]
+            new = rows[~known[rows]]
+            if not len(new):
+                continue
+            part, is_last = path.with_name(f"{_UNFINISHED}{path.stem}-{start}.npy"), start + at_once >= len(distinct)
+            stored = None if is_last else load_array(part, (len(rows), encoder.dim))
+            if stored is not None:
+                found[rows] = stored
+                continue
+            missing, began = [texts[row] for row in new.tolist()], time.monotonic()
+            report = offset_progress(progress, start + len(rows) - len(new), len(distinct))
+            found[new] = require_finite_vectors(encoder.encode(missing, progress=report, should_stop=should_stop))
+            if not is_last and time.monotonic() - began > _LONG:
+                store_array(part, found[rows])
+        copies = np.flatnonzero(origins != np.arange(len(texts)))
+        found[copies] = found[origins[copies]]
+        return found
+
+    def _remove_parts(self, path: Path) -> bool:
+        """Delete the parts of an encoding; return whether there were any."""
+        parts = list(path.parent.glob(f"{_UNFINISHED}{path.stem}-*.npy"))
+        for part in parts:
+            with contextlib.suppress(OSError):  # cannot be deleted now: evicted later
+                part.unlink()
+        return bool(parts)
 
     def _find_known(self, texts: Sequence[str], digest: str, encoder: Encoder) -> tuple[np.ndarray, np.ndarray]:
         keys, known = self._keys.get(texts, digest), np.zeros(len(texts), bool)
         found = np.empty((len(texts), encoder.dim), np.float32)
         folder = self._workspace.vectors(digest, encoder.fingerprint).parent
-        in_vain = 0
-        for path in latest_files(folder, f"*-{encoder.fingerprint}.npy"):
-            if known.all() or in_vain == _MAX_OTHER_FILES:
+        for path in latest_files(folder, f"*-{encoder.fingerprint}.npy")[:_MAX_OTHER_FILES]:
+            if known.all():
                 break
-            in_vain += 1
             have = self._keys.load(path.name.split("-")[0])
             if have is None:
                 continue
@@ -315,7 +328,6 @@ class VectorStore:
             others = load_array(path, (len(have), encoder.dim), mapped=True)
             if others is None:
                 continue
-            in_vain -= 1
             rows = left[places >= 0]
             found[rows] = others[places[places >= 0]]
             known[rows] = True

@@ -99,6 +99,11 @@ class Encoder(ABC):
         """16 hex digits that change with weights, configuration and precision."""
 
     @property
+    def uses_cpu(self) -> bool:
+        """False if texts are encoded on another device, which needs many at once."""
+        return True
+
+    @property
     def default_prompt(self) -> str:
         return "" if self.tokens is None else self.tokens.prompt
 

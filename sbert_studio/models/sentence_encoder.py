@@ -101,6 +101,10 @@ class SentenceEncoder(Trainable, Encoder):
             self.add_projection(config.projection, config.activation)
 
     @property
+    def uses_cpu(self) -> bool:
+        return self.device.type == "cpu" and self.zerogpu is None
+
+    @property
     @abstractmethod
     def architecture(self) -> str:
         """Name of the backbone, such as ``bert``."""

@@ -76,7 +76,8 @@ class Studio:
         with self._progress("reading", "") as progress, ExitStack() as stack:
             source = data if isinstance(data, str | Path) else _file(data, stack) if passages else _table(data)
             corpus = self.services.data.read_corpus(source, text, progress=progress, model=self.model, passages=passages)
-        return corpus if passages else replace(corpus, frame=_rows(data))
+        frame = _rows(data)
+        return corpus if passages or frame is None else replace(corpus, frame=frame.copy())
 
     def search(
         self,

@@ -204,6 +204,7 @@ def _may_remove(workspace: Workspace, now: datetime) -> bool:
         until = now + _NOTICE_PERIOD
         if last is not None:
             log.warning("this page did not run for more than a day, so that nothing is deleted before %s UTC", f"{until:%Y-%m-%d %H:%M}")
+    until = min(until, now + _NOTICE_PERIOD)  # the clock may have been ahead
     with atomic_file(path) as part:
         part.write_text(f"{now.isoformat()} {until.isoformat()}", encoding="utf-8")
     return now >= until

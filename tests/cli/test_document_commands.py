@@ -135,6 +135,11 @@ def test_rows_of_a_table_keep_their_other_columns(tmp_path: Path, tiny_model: Pa
             "0123"
         )
         assert sum(map(int, documents.fields["passages_"])) == len(corpus) and documents.default_category() == "team"
+        (tmp_path / "files.csv").write_text(
+            "text,file\nA cat sat on the mat today.,a.txt\nA dog ran in the rain today.,b.txt\n", encoding="utf-8"
+        )
+        named = studio.data.read_corpus(tmp_path / "files.csv", passages=True)
+        assert group_passages(named).fields["file"] == ("a.txt", "b.txt")
         columns = {f"c{number}": number for number in range(120)}
         (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "d", "text": LONG, "metadata": {}} | columns), encoding="utf-8")
         many = studio.data.read_corpus(tmp_path / "corpus.jsonl", passages=True)

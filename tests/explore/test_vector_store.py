@@ -151,26 +151,28 @@ def test_ten_new_rows_encode_ten_rows_wherever_they_stand(workspace: Workspace, 
     texts = [f"fish number {number}" for number in range(200)] + ["fish number 3"]
     grown = [*(f"bird number {number}" for number in range(5)), *texts[7:], *(f"ant number {number}" for number in range(5))]
     VectorStore(workspace).get(texts, digest_texts(texts), encoder)
-    assert encoder.texts == 201
+    assert encoder.texts == 200
     found = VectorStore(workspace).get(grown, digest_texts(grown), encoder)
-    assert encoder.texts == 211
+    assert encoder.texts == 210
     np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in grown]).astype(np.float32))
     shrunk = grown[::3]
     np.testing.assert_array_equal(VectorStore(workspace).get(shrunk, digest_texts(shrunk), encoder), found[::3])
-    assert encoder.texts == 211
+    assert encoder.texts == 210
     encoder.fingerprint = "fedcba9876543210"
     VectorStore(workspace).get(shrunk, digest_texts(shrunk), encoder)
-    assert encoder.texts == 211 + len(shrunk)
+    assert encoder.texts == 210 + len(shrunk)
 
 
 def test_an_encoding_that_was_stopped_goes_on_where_it_was(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"fish number {number}" for number in range(100)]
+    VectorStore(workspace).get(texts[:7], digest_texts(texts[:7]), encoder)  # known, and as long as a part
+    encoder.texts = 0
     monkeypatch.setattr(vector_store, "_PART", 7)
     monkeypatch.setattr(vector_store, "_LONG", -1.0)
     encode = encoder.encode
 
     def stop_after_nine_parts(part: Sequence[str], **options: Any) -> np.ndarray:
-        if encoder.texts == 63:
+        if encoder.texts == 56:
             raise StoppedError
         return encode(part, **options)
 
@@ -178,10 +180,31 @@ def test_an_encoding_that_was_stopped_goes_on_where_it_was(workspace: Workspace,
         patch.setattr(encoder, "encode", stop_after_nine_parts)
         VectorStore(workspace).get(texts, digest_texts(texts), encoder)
     found = VectorStore(workspace).get(texts, digest_texts(texts), encoder)
-    assert encoder.texts == 100
+    assert encoder.texts == 93
     np.testing.assert_array_equal(found, np.stack([encoder._one(text) for text in texts]).astype(np.float32))
     folder = workspace.vectors("any", encoder.fingerprint).parent
-    assert len(list(folder.glob("*.npy"))) == len(list(workspace.cache("texts").glob("*.npy"))) == 1  # the parts are deleted
+    assert len(list(folder.glob("*.npy"))) == 2  # the parts are deleted, what was known is not
+
+
+def test_equal_texts_are_encoded_once_also_in_different_parts(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_store, "_PART", 2)
+    texts = ["one fish", "two fish", "red fish", "one fish", "red fish"]
+    found = VectorStore(workspace).get(texts, digest_texts(texts), encoder)
+    assert encoder.texts == 3
+    np.testing.assert_array_equal(found[[3, 4]], found[[0, 2]])
+
+
+def test_parts_that_filled_the_disk_make_room_for_the_whole(workspace: Workspace, encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_store, "_PART", 2)
+    monkeypatch.setattr(vector_store, "_LONG", -1.0)
+    folder, store = workspace.vectors(DIGEST, encoder.fingerprint).parent, vector_store.store_array
+
+    def store_one(path: Path, array: np.ndarray) -> bool:
+        return store(path, array) if path.parent != folder or not list(folder.glob("*.npy")) else False
+
+    monkeypatch.setattr(vector_store, "store_array", store_one)
+    VectorStore(workspace).get(TEXTS, DIGEST, encoder)
+    assert [path.name for path in folder.glob("*.npy")] == [workspace.vectors(DIGEST, encoder.fingerprint).name]
 
 
 def test_a_damaged_file_lends_nothing_to_other_corpora(workspace: Workspace, encoder) -> None:

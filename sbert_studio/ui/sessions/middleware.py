@@ -31,7 +31,8 @@ _DIRECT_ROUTES = ("/gradio_api/run/", "/gradio_api/api/")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 _SHARE_HOST = "*.gradio.live"
-_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+# Headers that proxies add; a bare proxy_pass of nginx adds none, and cannot be recognized.
+_FORWARDED = frozenset({b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -185,7 +186,7 @@ class HostCheck:
             return "this page is not served under that host name. hint: add it to SBERT_STUDIO_ALLOWED_HOSTS.\n"
         if any(not self.allowed.is_origin(origin, scope.get("scheme", "http"), hosts[0]) for origin in origins):
             return "this page accepts no requests from other sites. hint: add the site to SBERT_STUDIO_ALLOWED_HOSTS.\n"
-        if self.private and any(name in _FORWARDED for name, _value in scope["headers"]):
+        if self.private and any(name in _FORWARDED or name.startswith(b"x-forwarded-") for name, _value in scope["headers"]):
             return (
                 "this page is not shared, but a proxy passed this request on. hint: set SBERT_STUDIO_TRUSTED_PROXIES to the proxy's "
                 "address, such as 127.0.0.1; visitors then do not have the rights of this machine's user.\n"

@@ -59,11 +59,16 @@ def test_the_page_itself_is_served_under_its_own_names(port: int) -> None:
 
 
 def test_a_page_that_is_not_shared_answers_no_proxy(port: int) -> None:
-    for name, value in (("X-Forwarded-For", "203.0.113.7"), ("X-Real-IP", "203.0.113.7"), ("Forwarded", "for=203.0.113.7")):
+    for name, value in (
+        ("X-Forwarded-For", "203.0.113.7"),
+        ("X-Real-IP", "203.0.113.7"),
+        ("Forwarded", "for=203.0.113.7"),
+        ("Via", "1.1 proxy"),
+    ):
         status, words = ask(port, "GET", "/config", Host=f"127.0.0.1:{port}", **{name: value})
         assert status == 403 and "SBERT_STUDIO_TRUSTED_PROXIES" in words
     assert Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": "studio.example"}).shared
-    assert not Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": "localhost"}).shared
+    assert not Settings.from_env({"SBERT_STUDIO_ALLOWED_HOSTS": "LOCALHOST, [::1]"}).shared
 
 
 def test_hosts_of_the_settings_and_of_a_space_are_trusted() -> None:
