@@ -158,6 +158,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder for this test alone, so that no test sees another's runs or vectors."""
     folder = tmp_path / "home"
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(folder))
+    monkeypatch.delenv("SBERT_STUDIO_REAL_DATA", raising=False)  # one of these tests, of which the program would warn
     return folder
 
 

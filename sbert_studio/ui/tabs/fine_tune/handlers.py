@@ -165,8 +165,10 @@ def check_draft(page: Page, draft: str | None, corpus: str | None, progress: gr.
     """Check the rows of a draft that was just opened, and choose its settings."""
     opened = page.drafts.get(draft) if draft and draft in page.drafts else None
     if opened is not None and _is_of_other_data(page, opened, corpus):
-        # It was opened or checked while other data was being selected. Cleared, the tab asks for the rows of the selected data.
-        return clear_data().file.view if page.drafts.last() == draft else None
+        # It was opened or checked while other data was being selected. Cleared, the tab asks for the rows of the selected data, unless they
+        # are on their way: if they are checked, they were shown before this draft, whose answer came too late.
+        newest = page.drafts.last()
+        return clear_data().file.view if newest == draft or (newest and page.drafts.get(newest).is_checked) else None
     if opened is None or opened.is_checked:
         return None
     checked = drafts.plan_again(page.studio, opened, opened.request.model, progress_callback(progress, "Checking"))
@@ -261,20 +263,22 @@ def start_training(
 def estimate_training(page: Page, draft: str | None, model: str | None, corpus: str | None, settings: Value) -> DraftView | None:
     """Estimate time and memory with the form's settings; discard the result if they, or the rows, were changed in the meantime."""
     planned = _planned(page, draft, corpus, model, settings)
-    before = _choices(page)
+    before = _newest_choices(page)
     forecast = estimate_view(page.studio, planned)
-    if _choices(page) != before:
+    if _newest_choices(page) != before:
         notify_info("Press the button again for the present settings.", title="The settings were changed during the estimate")
         return None
     return draft_view(page, page.drafts.put(planned), planned, model, settings, forecast)
 
 
-def _choices(page: Page) -> tuple[object, ...]:
-    """Return what the visitor has chosen for the page's newest draft: its rows, columns and settings."""
+def _newest_choices(page: Page) -> tuple[object, ...]:
+    """Return what the visitor has chosen for the page's newest draft."""
     key = page.drafts.last()
-    if not key or key not in page.drafts:
-        return ()
-    draft = page.drafts.get(key)
+    return _choices(page.drafts.get(key)) if key and key in page.drafts else ()
+
+
+def _choices(draft: Draft) -> tuple[object, ...]:
+    """Return what the visitor has chosen for a draft: its rows, columns and settings."""
     return draft.path, draft.changes, draft.choices, draft.request.dev, draft.request.first, draft.overrides
 
 
@@ -300,6 +304,8 @@ def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> 
         page.drafts.put(replace(planned, refused=()), key)
         return PlanView(settings=answer_form(settings, settings_view(kind, before, values)))
     after = displayed_settings(planned)
+    # An estimate of the same settings may have been shown before this answer.
+    forecast = UNCHANGED if _newest_choices(page) == _choices(planned) else None
     is_objective_gone = values.get("loss") not in ("auto", after["loss"])
     if deciding_values(before) == deciding_values(after) and not is_objective_gone:
         # No other setting depends on the edit, so the form stays as it is: the visitor may still be typing.
@@ -308,11 +314,11 @@ def _replan(page: Page, key: str | None, model: str | None, settings: Value) -> 
         return PlanView(
             reasons=reasons_view(planned),
             command=command_view(planned, model or "", default),
-            forecast=None,
+            forecast=forecast,
             trainings=trainings_view(page.studio, planned),
         )
     page.drafts.put(replace(planned, refused=()), key)
-    return plan_view(page, planned, model, settings)
+    return plan_view(page, planned, model, settings, forecast)
 
 
 def _warn_once(page: Page, key: str, draft: Draft, chosen: tuple[str, ...], before: tuple[str, ...], error: StudioError) -> None:

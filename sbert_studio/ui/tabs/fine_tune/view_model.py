@@ -167,7 +167,7 @@ def roles_section(draft: Draft) -> Update:
     return props(visible=draft.is_checked, open=True) if is_uncertain else props(visible=draft.is_checked)
 
 
-def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, forecast: Value | None = None) -> PlanView:
+def plan_view(page: Page, draft: Draft, model: str | None, sent: object = None, forecast: Value | Unchanged | None = None) -> PlanView:
     kind = draft.diagnosis.roles.kind if draft.diagnosis else None
     return PlanView(
         settings=answer_form(sent, settings_view(kind, displayed_settings(draft))),

@@ -114,8 +114,10 @@ def test_rows_of_data_that_was_left_meanwhile_are_cleared_and_not_stored(page: P
     checked = handlers.check_draft(page, key, page.corpora.put(page.corpora.read(pairs)))
     assert checked is not None and checked.draft == key
     assert handlers.check_draft(page, key, None) is not None, "also once it is checked"
-    page.drafts.put(open_path(page, pairs))
-    assert handlers.check_draft(page, key, None) is None, "what was opened since stays"
+    opened = page.drafts.put(replace(open_path(page, pairs), is_checked=False))
+    assert handlers.check_draft(page, key, None) is None, "what was opened since is on its way"
+    page.drafts.put(open_path(page, pairs), opened)
+    assert handlers.check_draft(page, key, None) is not None, "it was shown before, and this draft's answer came too late"
 
 
 def test_a_file_of_the_wrong_shape_says_so_and_can_be_put_right_by_hand(page: Page, tmp_path: Path) -> None:
@@ -342,6 +344,16 @@ def test_time_and_memory_are_estimated_and_nothing_is_trained(page: Page, pairs:
         assert shown["title"].startswith("About ") and "GB of memory" in shown["title"]
         assert shown["reasons"][0].startswith(words) and "6 models: 5 on parts of the rows" in shown["reasons"][0]
     assert page.studio.fine_tune.list_runs() == []
+
+
+def test_a_late_answer_to_an_edit_leaves_the_estimate_of_the_same_settings(page: Page, pairs: Path) -> None:
+    key = draft_of(page, pairs)
+    form = form_of(page.drafts.get(key), blend=False)
+    assert handlers.estimate_training(page, key, None, None, form) is not None
+    late = handlers.change_settings(page, None, None, key, "", None, {}, form)
+    assert late.plan.forecast is UNCHANGED
+    other = handlers.change_settings(page, None, None, key, "", None, {}, form_of(page.drafts.get(key), epochs=2.0))
+    assert other.plan.forecast is None
 
 
 def test_an_estimate_never_takes_back_what_was_changed_meanwhile(page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
