@@ -95,7 +95,8 @@ def show_data(
     made = results.newest
     if isinstance(saved_form, dict) and saved_form.get("data") == selected.data_key:
         restored = restore_draft(page, owner, saved_form, model)
-        if restored is not None:
+        # Another page of this visitor may have stored its form with the documents themselves after the pairs were made.
+        if restored is not None and (made is None or restored.path != selected.path):
             restored = replace(restored, data=selected.data_key)
             view = draft_view(page, page.drafts.put(restored), restored, model)
             return OpenedData(FileView(view), str(saved_form.get("name") or ""), restore_pins(saved_form.get("pinned")))

@@ -27,11 +27,12 @@ from sbert_studio.ui.sessions import file_store
 from sbert_studio.ui.tabs.fine_tune import documents, documents_panel, handlers
 from sbert_studio.ui.tabs.fine_tune.documents import GuideSettings, WritingInputs
 from sbert_studio.ui.tabs.fine_tune.documents_panel import ClickedGuide, GuideView
+from sbert_studio.ui.tabs.fine_tune.view_model import pins_form
 from sbert_studio.ui.views import UNCHANGED, props
 from sbert_studio.workspace import write_json
 
 from ... import waiting
-from .forms import form_of
+from .forms import form_of, open_path
 
 COUNT = 110
 
@@ -325,6 +326,18 @@ def test_documents_without_hard_negatives_keep_their_pairs(page: Page, tmp_path:
     assert view.negatives_file == props(visible=False)
     opened = handlers.show_data(page, None, corpus, None, {}, None, "")
     assert opened is not None and opened.file.view.draft is not None
+
+
+def test_pairs_are_opened_although_a_form_with_the_documents_was_stored_later(page: Page, corpus: str) -> None:
+    key = page.drafts.put(open_path(page, page.corpora.get(corpus).path))
+    stored = handlers.store_form(page, None, corpus, key, "", pins_form([""] * 11))
+    restored = handlers.show_data(page, None, corpus, None, stored, None, "")
+    assert restored is not None and page.drafts.get(str(restored.file.view.draft)).path == page.corpora.get(corpus).path
+    click(page, corpus, "start", "pairs", crop=False)
+    end_job(page, corpus)
+    pairs = documents.find_made(page, "local", page.corpora.get(corpus)).pairs
+    opened = handlers.show_data(page, None, corpus, None, stored, None, "")
+    assert pairs is not None and opened is not None and page.drafts.get(str(opened.file.view.draft)).path == pairs.path
 
 
 def test_the_steps_follow_a_run_but_open_the_pairs_only_once(page: Page, corpus: str, tmp_path: Path) -> None:
