@@ -100,7 +100,7 @@ class Encoder(ABC):
 
     @property
     def uses_cpu(self) -> bool:
-        """False if texts are encoded on another device, which needs many at once."""
+        """False if texts are encoded on another device, where larger calls are faster."""
         return True
 
     @property

@@ -30,7 +30,7 @@ from ..serialization import JsonResult, describe_schema, doc
 from ..training.events import FORMER_NAMES, rename_settings
 
 LOCAL_OWNER = "local"
-"""Owner of what commands, notebooks and a page that is not shared make."""
+"""Owner of the runs of commands, notebooks and a page that is not shared."""
 Action = Literal["stop", "answer", "resume", "use", "download", "rename", "delete"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 _HINTS: dict[Action, str] = {

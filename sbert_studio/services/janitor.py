@@ -108,9 +108,9 @@ class Janitor:
         if self._studio.settings.limits.keep_days and not _may_remove(self._studio.workspace, now):
             return
         for run in remove_old_runs(self._studio, now):
-            log.warning("the run %s was deleted: its time had passed, or older runs filled the disk (SBERT_STUDIO_LIMIT_…)", run)
+            log.warning("the run %s was deleted (SBERT_STUDIO_LIMIT_KEEP_DAYS, SBERT_STUDIO_LIMIT_RUNS_MB)", run)
         for model in self._studio.static_embeddings.remove_expired(now):
-            log.warning("the static embeddings %s were deleted: their time had passed (SBERT_STUDIO_LIMIT_KEEP_DAYS)", model)
+            log.warning("the static embeddings %s were deleted (SBERT_STUDIO_LIMIT_KEEP_DAYS)", model)
 
     def _limit_folders(self) -> None:
         from ..explore.vector_store import evict_files
