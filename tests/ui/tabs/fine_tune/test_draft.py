@@ -370,6 +370,22 @@ def test_an_estimate_never_takes_back_what_was_changed_meanwhile(page: Page, pai
     assert (page.drafts.last(), page.drafts.get(key).overrides["epochs"]) == (key, 2.0)
 
 
+def test_an_estimate_is_shown_although_the_edit_it_knows_of_is_answered_meanwhile(
+    page: Page, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = draft_of(page, pairs)
+    form = form_of(page.drafts.get(key), blend=False)
+    estimate = page.studio.planner.estimate
+
+    def answer_and_estimate(plan: Any) -> Any:
+        handlers.change_settings(page, None, None, key, "", None, {}, form)
+        return estimate(plan)
+
+    monkeypatch.setattr(page.studio.planner, "estimate", answer_and_estimate)
+    view = handlers.estimate_training(page, key, None, None, form)
+    assert view is not None and "GB of memory" in view.plan.forecast["title"]
+
+
 def test_an_estimate_can_be_stopped(page: Page, pairs: Path) -> None:
     key = draft_of(page, pairs)
     is_measuring = page.studio.runner._training.locked
