@@ -163,6 +163,12 @@
     mark(root, bar, value.made);
   }
 
+  // Once its button is clicked, a result counts as asked for, even before the answer: it is not made again with another model.
+  window.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button");
+    if (button?.id) for (const one of bars.values()) if (one.made.again === button.id) one.first = false;
+  }, { capture: true, passive: true });
+
   const markAll = () => { for (const [root, { bar, made: of }] of bars) if (root.isConnected) mark(root, bar, of); else bars.delete(root); };
 
   views.form = () => (value) => {

@@ -39,6 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(_LIMIT))
 
 
+_OPENED = pytest.StashKey[list[App]]()
 _SHOWN, _SENT = 3_000, 30  # characters of the page and its last requests, in the report of a failure
 
 
@@ -46,11 +47,11 @@ _SHOWN, _SENT = 3_000, 30  # characters of the page and its last requests, in th
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Report what the page showed when a flow failed, and what it had asked for."""
     report: Any = yield
-    app = getattr(item, "funcargs", {}).get("app")
-    if report.when == "call" and report.failed and isinstance(app, App):
-        with contextlib.suppress(PlaywrightError):
-            shown = app.page.locator("body").inner_text(timeout=5_000)
-            report.sections += [("page", shown[:_SHOWN]), ("last requests", "\n".join(app.requests[-_SENT:]))]
+    if report.when == "call" and report.failed:
+        for app in item.stash.get(_OPENED, []):
+            with contextlib.suppress(PlaywrightError):
+                shown = app.page.locator("body").inner_text(timeout=5_000)
+                report.sections += [("page", shown[:_SHOWN]), ("last requests", "\n".join(app.requests[-_SENT:]))]
     return report  # type: ignore[no-any-return]
 
 
@@ -107,12 +108,14 @@ def usual_context(chromium: Browser) -> BrowserContext:
 
 
 @pytest.fixture
-def open_app(chromium: Browser, usual_context: BrowserContext, app_url: str) -> Iterator[Callable[..., App]]:
+def open_app(
+    request: pytest.FixtureRequest, chromium: Browser, usual_context: BrowserContext, app_url: str
+) -> Iterator[Callable[..., App]]:
     """Opens the page as a new visitor. At the end no visitor may have seen an error, a dialog or a foreign host.
 
     Arguments are those of Playwright's ``new_context``, and ``query`` for the address.
     """
-    opened: list[App] = []
+    opened = request.node.stash[_OPENED] = list[App]()
 
     def make(query: str = "", **options: Any) -> App:
         is_usual = not (options or usual_context.pages)

@@ -85,10 +85,17 @@ def test_the_model_follows_the_corpus_and_a_click_leads_back(app: App) -> None:
     expect(app.model_name).to_have_value(MODEL_NAME)
 
 
+_IS_FIRST = "SB.isFirst(document.querySelector('#similarity-gauge .sb-view'))"
+
+
 def test_an_address_without_a_place_continues_where_one_was(app: App) -> None:
     """Each tab opens with a result; a second page continues with the data and the map of the first, until one starts fresh."""
     page = app.page
     expect(app.similarity.score).to_be_visible()
+    app.settle()
+    assert page.evaluate(_IS_FIRST)
+    assert page.evaluate(f"() => {{ document.getElementById('similarity-compare').click(); return !{_IS_FIRST}; }}")
+    app.settle()
     app.search.open()
     expect(app.search.rows).to_have_count(10)
     expect(page.locator(".sb-continued")).to_have_count(0)
