@@ -101,7 +101,7 @@ def test_a_request_to_terminate_keeps_what_a_training_has_learned(tmp_path: Path
         process.send_signal(signal.SIGTERM)
         _, words = process.communicate(timeout=60)
         assert process.returncode == 0, words
-        assert "Traceback" not in words and "terminate" not in words
+        assert "Traceback" not in words and "terminate" not in words and "ending the studio" in words
         assert [path.name for path in sent.glob("sbert-studio-sent-*")] == [f"sbert-studio-sent-{os.getpid()}-x"]
     finally:
         process.kill()

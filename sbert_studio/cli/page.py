@@ -103,6 +103,7 @@ def _serve(started: Callable[[], None], host: str | None, port: int | None, shar
             if opened and not (has_screen() and webbrowser.open(url)):
                 print_message(f"no browser could be opened: open {url} manually")
             SHUTDOWN.wait()
+        print_message("ending the studio; runs in progress are saved")
     if mirror is not None:
         mirror.close()  # after the runs were interrupted
 

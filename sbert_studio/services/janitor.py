@@ -27,7 +27,8 @@ log = logging.getLogger(__name__)
 _INTERVAL = 15.0
 _PARTIAL_AGE = 3_600.0  # seconds after which a temporary file is no longer being written
 _NOTICE_PERIOD = timedelta(days=1)
-_SEEN = "retention.txt"  # when runs were last checked for their removal, and when they may be removed again
+_SEEN = "retention.txt"  # when runs were checked for their removal, at most an hour ago, and when they may be removed again
+_SEEN_AGE = timedelta(hours=1)
 _GROWTH = 8 << 20  # minimum growth of resident memory, in bytes, before unused memory is released
 _UNUSED = 600.0  # seconds after which corpus caches are evicted
 _MAPPED_SHARE = 32  # share of the cache memory; mapped pages of vectors beyond it are released
@@ -195,18 +196,18 @@ def remove_old_runs(studio: Studio, now: datetime) -> list[str]:
 
 def _may_remove(workspace: Workspace, now: datetime) -> bool:
     """Return False for a day after a time without this page, or a jump of its clock, of more than a day: nobody saw the dates."""
-    path, last = workspace.home / _SEEN, None
-    try:
-        last, until = map(datetime.fromisoformat, path.read_text(encoding="utf-8").split())
-    except (OSError, ValueError):
-        until = now
+    path, last, written = workspace.home / _SEEN, None, None
+    with suppress(OSError, ValueError):
+        last, written = map(datetime.fromisoformat, path.read_text(encoding="utf-8").split())
+    until = written or now
     if last is None or now - last > _NOTICE_PERIOD:
         until = now + _NOTICE_PERIOD
         if last is not None:
             log.warning("this page did not run for more than a day, so that nothing is deleted before %s UTC", f"{until:%Y-%m-%d %H:%M}")
     until = min(until, now + _NOTICE_PERIOD)  # the clock may have been ahead
-    with atomic_file(path) as part:
-        part.write_text(f"{now.isoformat()} {until.isoformat()}", encoding="utf-8")
+    if last is None or until != written or not timedelta() <= now - last < _SEEN_AGE:
+        with atomic_file(path) as part:
+            part.write_text(f"{now.isoformat()} {until.isoformat()}", encoding="utf-8")
     return now >= until
 
 

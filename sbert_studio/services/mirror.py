@@ -397,8 +397,8 @@ def open_mirror(studio: Resources, report: Callable[[str], None]) -> Mirror | No
     mirror = Mirror(home, storage, lambda: {run.id for run in studio.store.runs() if run.active}, report=report, record=record)
     try:
         restored = mirror.restore(studio.settings.old_home)
-    except OSError as error:
-        hint = "check the folder, or unset SBERT_STUDIO_MIRROR"
-        raise StudioError(f"the mirror {address} cannot be read: {error.strerror or error}", hint) from error
+    except (OSError, StudioError) as error:
+        told, hint = (error.message, error.hint) if isinstance(error, StudioError) else (str(error.strerror or error), "check the folder")
+        raise StudioError(f"the mirror {address} cannot be read: {told}", f"{hint}, or change SBERT_STUDIO_MIRROR") from error
     report(f"restored from the mirror {address}: {restored} runs, models and files")
     return mirror

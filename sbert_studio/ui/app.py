@@ -187,7 +187,8 @@ def launch(
     ready()
     if studio.settings.resume and not studio.settings.zero_gpu:  # ZeroGPU time is charged to visitors, who have to request it
         try:
-            studio.fine_tune.resume_interrupted()
+            for run in studio.fine_tune.resume_interrupted():
+                log.warning("the run %s was interrupted and is resumed", run.id)
         except StudioError as error:
             log.warning("interrupted runs could not be resumed: %s", error)
     # Load UMAP and compile its loops in advance, which takes seconds if they are not cached.

@@ -116,7 +116,13 @@ def test_runs_of_commands_are_kept_and_visitors_have_a_day_after_a_pause(
         own, theirs = old_run(studio, 1, 100), old_run(studio, 2, 100, owner="visitor")
         janitor = Janitor(studio)
         assert studio.fine_tune.get_run(own).kept_until == "" and studio.fine_tune.get_run(theirs).kept_until != ""
-        for hours in (0, 12, 23):  # the page has just been started
+        seen = studio.workspace.home / "retention.txt"
+        written = []
+        for minutes in (0, 59, 61):  # stored once an hour
+            janitor.run_once(NOW + timedelta(minutes=minutes))
+            written.append(seen.read_text())
+        assert written[0] == written[1] != written[2]
+        for hours in (2, 12, 23):  # the page has just been started
             janitor.run_once(NOW + timedelta(hours=hours))
         assert {run.id for run in studio.fine_tune.list_runs()} == {own, theirs} and not caplog.records
         janitor.run_once(NOW + timedelta(hours=25))

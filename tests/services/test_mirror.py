@@ -309,3 +309,7 @@ def test_a_space_has_its_home_on_the_local_disk(tmp_path: Path, monkeypatch: pyt
         with pytest.raises((StudioError, OSError)):
             mirror.storage.probe()
     assert not said
+    with studio_at(tmp_path / "home", tiny_model, mirror="hf://datasets/only-a-name") as studio:
+        with pytest.raises(StudioError, match="address of a public dataset") as caught:
+            open_mirror(studio, said.append)
+        assert "SBERT_STUDIO_MIRROR" in caught.value.hint
