@@ -35,8 +35,8 @@
   // told: {thumbs(a, b) → two small buttons, where there is a basket; items(rows) → Promise<[{row, line, text, cells}]>, colourOf(row),
   //        columns() → [names], cellsChanged(), actions(list), label?(list), forms(list), onPoint(row), onPreview(row | null), onClose(), onBack() | null}
   function side(root, told) {
-    let number_ = 0;
-    const clear = () => { number_ += 1; root.hidden = true; root.replaceChildren(); };
+    let number_ = 0, shown = [];
+    const clear = () => { number_ += 1; shown = []; root.hidden = true; root.replaceChildren(); };
 
     async function more(list, items, from, asked) {
       const rows = list.rows.slice(from, from + AT_ONCE), clusters = told.columns()[0];
@@ -80,6 +80,9 @@
 
     function show(list, back) {
       const asked = (number_ += 1), items = el("ol", {});
+      // The same texts, listed again with other colors or columns, stay until those have arrived.
+      const former = list.rows.length === shown.length && list.rows.every((row, at) => row === shown[at]) ? root.querySelector("ol") : null;
+      shown = list.rows;
       root.hidden = false;
       const opened = root.querySelector(".sb-map-list-head .sb-map-menu")?.open;  // the list is drawn again while columns are being chosen
       root.replaceChildren(
@@ -90,9 +93,9 @@
         ...[list.rows.length ? tools(list) : null,
           list.ordered && list.rows.length > 1 ? el("p", { class: "sb-dim sb-map-order" }, "Most typical texts first") : null,
           list.rows.length ? null : el("p", { class: "sb-empty" }, list.empty || "No texts are left here.")].filter(Boolean),
-        items);
+        former ?? items);
       if (opened && list.rows.length) root.querySelector(".sb-map-list-head .sb-map-menu").open = true;
-      return more(list, items, 0, asked);
+      return more(list, items, 0, asked).then(() => { if (former && asked === number_) former.replaceWith(items); });
     }
     // The dots beside the texts have the colours of the map, which change with the column, the topics and the theme.
     function recolour() {
