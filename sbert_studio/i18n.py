@@ -250,10 +250,10 @@ def _apply_style(style: str, text: str, starts_with_name: bool) -> str:
 def _fill(template: str, values: Mapping[str, object], show: Callable[[object], str]) -> str:
     """Fill in the placeholders; values of ``{=name}`` are not translated."""
 
-    def value(found: re.Match[str]) -> str:
-        if found[2] not in values:
-            return found[0]
-        return str(values[found[2]]) if found[1] else show(values[found[2]])
+    def value(match: re.Match[str]) -> str:
+        if match[2] not in values:
+            return match[0]
+        return str(values[match[2]]) if match[1] else show(values[match[2]])
 
     return _PLACEHOLDER.sub(value, template)
 

@@ -37,13 +37,13 @@ class TeacherSignal:
     values: np.ndarray
     rows: np.ndarray
 
-    def take(self, places: np.ndarray) -> TeacherSignal:
-        """Return the signal of the examples at these places."""
-        return replace(self, rows=self.rows[:, places])
+    def take(self, indices: np.ndarray) -> TeacherSignal:
+        """Return the signal of the examples at these indices."""
+        return replace(self, rows=self.rows[:, indices])
 
-    def at(self, places: np.ndarray) -> np.ndarray:
-        """Return the scores (b, w), or the vectors (b, w) of one column or (b, c, w) of several, of the examples at these places."""
-        found = np.asarray(self.values[self.rows[:, places]], np.float32)
+    def at(self, indices: np.ndarray) -> np.ndarray:
+        """Return the scores (b, w), or the vectors (b, w) of one column or (b, c, w) of several, of the examples at these indices."""
+        found = np.asarray(self.values[self.rows[:, indices]], np.float32)
         return found[0] if len(found) == 1 else np.ascontiguousarray(found.swapaxes(0, 1))
 
     @property

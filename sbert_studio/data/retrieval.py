@@ -104,12 +104,12 @@ class RetrievalSet:
         return {name: getattr(self, name) for name in names} | {"grades": [sorted(own.items()) for own in self.grades]}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> RetrievalSet:
+    def from_json(cls, values: Mapping[str, Any]) -> RetrievalSet:
         """Return the set from :meth:`to_json`."""
-        columns = {name: tuple(found[name]) for name in ("query_ids", "queries", "document_ids", "documents")}
-        grades = tuple({int(row): float(grade) for row, grade in own} for own in found["grades"])
-        owners = tuple(found.get("owners", ()))  # absent in earlier versions
-        return cls(found["name"], **columns, grades=grades, split=found["split"], known_item=found["known_item"], owners=owners)
+        columns = {name: tuple(values[name]) for name in ("query_ids", "queries", "document_ids", "documents")}
+        grades = tuple({int(row): float(grade) for row, grade in own} for own in values["grades"])
+        owners = tuple(values.get("owners", ()))  # absent in earlier versions
+        return cls(values["name"], **columns, grades=grades, split=values["split"], known_item=values["known_item"], owners=owners)
 
     def as_documents(self) -> list[Document]:
         """Return the documents, to be cut into passages; titles are kept as context."""

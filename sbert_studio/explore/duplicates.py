@@ -161,10 +161,10 @@ def find_groups(
         raise StudioError(_("there is no rule {keep}", keep=repr(keep)), _("choose one of {keeps}", keeps=", ".join(KEEPS)))
     preference = {row: place for place, row in enumerate(chosen)}
 
-    def group(rows: Sequence[int], kept: int | None) -> DuplicateGroup:
-        anchor = rows[0] if kept is None else kept
+    def group(rows: Sequence[int], keep_row: int | None) -> DuplicateGroup:
+        anchor = rows[0] if keep_row is None else keep_row
         scores = exact_products(vectors, np.full(len(rows), anchor), np.asarray(rows)).tolist()
-        return DuplicateGroup(tuple(rows), kept, tuple(scores), () if values is None else tuple(values[row] for row in rows))
+        return DuplicateGroup(tuple(rows), keep_row, tuple(scores), () if values is None else tuple(values[row] for row in rows))
 
     found: list[DuplicateGroup] = []
     for rows in tree.components(threshold):

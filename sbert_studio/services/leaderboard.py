@@ -113,9 +113,9 @@ class Leaderboard(Service):
                 seconds=round(model.seconds, 3), created=when,
             )  # fmt: skip
 
-        def aggregate(places: Sequence[int]) -> tuple[str, int, bool]:
-            files = [result.files[place] for place in places]
-            digest = digest_texts(digests[place] for place in places)
+        def aggregate(members: Sequence[int]) -> tuple[str, int, bool]:
+            files = [result.files[place] for place in members]
+            digest = digest_texts(digests[place] for place in members)
             return digest, sum(len(file.rows.examples) for file in files), all(file.public for file in files)
 
         digests = [_digest(file) for file in result.files]

@@ -443,9 +443,9 @@ def find_misses(data: RetrievalSet, rankings: Sequence[Ranking], is_truncated: n
             )
 
 
-def _differ(asked: str, written: str, query: str) -> bool:
+def _differ(first: str, second: str, query: str) -> bool:
     """Return whether two languages are known and differ; a query of Han characters alone may be Chinese or Japanese."""
-    return bool(asked and written) and asked != written and not ({asked, written} == {"zh", "ja"} and not _KANA.search(query))
+    return bool(first and second) and first != second and not ({first, second} == {"zh", "ja"} and not _KANA.search(query))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

@@ -244,10 +244,10 @@ def _display_order(view: MapView) -> tuple[int, ...]:
     return (*(topic.id for topic in ordered), *((-1,) if -1 in used else ()))
 
 
-def _timeline(column: str, dates: DateColumn, places: np.ndarray, count: int) -> TopicTimeline:
+def _timeline(column: str, dates: DateColumn, topics: np.ndarray, count: int) -> TopicTimeline:
     period = choose_period(dates.days)
     found, names = split_in_periods(dates.days, period)
-    return TopicTimeline(column, period, names, _cross_table(places, found, count, len(names)), dates.blank, dates.unreadable)
+    return TopicTimeline(column, period, names, _cross_table(topics, found, count, len(names)), dates.blank, dates.unreadable)
 
 
 def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
@@ -266,7 +266,7 @@ def _date_notes(column: str, dates: DateColumn) -> Iterator[str]:
         )
 
 
-def _categories(column: str, items: Sequence[Sequence[str]], places: np.ndarray, count: int) -> TopicCategories:
+def _categories(column: str, items: Sequence[Sequence[str]], topics: np.ndarray, count: int) -> TopicCategories:
     numbers = Counter(item for found in items for item in found)
     names = sorted(numbers, key=lambda name: (-numbers[name], name))
     numbers_by_name = {name: float(name) for name in names if re.fullmatch(r"-?\d+(\.\d+)?", name)}
@@ -275,9 +275,9 @@ def _categories(column: str, items: Sequence[Sequence[str]], places: np.ndarray,
     index = {name: place for place, name in enumerate(names)}
     filled = np.array([len(found) for found in items], np.int64)
     values = np.array([index[item] for found in items for item in found], np.int64)
-    counts = _cross_table(np.repeat(places, filled), values, count, len(names))
+    counts = _cross_table(np.repeat(topics, filled), values, count, len(names))
     # Of lists, a text counts in several columns: the texts of a topic are not the sum of its row.
-    expected, residuals = exact_residuals(np.array(counts), np.bincount(places[filled > 0], minlength=count))
+    expected, residuals = exact_residuals(np.array(counts), np.bincount(topics[filled > 0], minlength=count))
     is_small = (np.maximum(expected, counts) < _MIN_TEXTS).tolist()
     shown = [[None if few else value for value, few in zip(*row, strict=True)] for row in zip(residuals.tolist(), is_small, strict=True)]
     blank = int((filled == 0).sum())

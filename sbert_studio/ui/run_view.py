@@ -155,12 +155,12 @@ class FollowedRun:
             changes["ended"] = (*earlier, (event["title"], float(before["score"]), float(after["score"])))
         return replace(self, **changes)  # type: ignore[arg-type]
 
-    def panel(self, seen: RunView, origin: str = "") -> Value:
+    def panel(self, view: RunView, origin: str = "") -> Value:
         """Return the value of a ``run`` view. ``origin``: name of the base model, if it differs from its id."""
-        run, last = seen.run, self.last or {}
+        run, last = view.run, self.last or {}
         rate = run.pairs_per_second or float(str(last.get("pairs_per_second") or 0))
         live = run.status in LIVE
-        phase = (self.messages.phase or ("" if last or self.part else _LOADING)) if run.status == "running" and not seen.stopping else ""
+        phase = (self.messages.phase or ("" if last or self.part else _LOADING)) if run.status == "running" and not view.stopping else ""
         left = last.get("seconds_left")
         step = max(run.step, _whole(last.get("run_step") or last.get("step") or 0))
         steps = _whole(last.get("run_steps") or 0) or run.steps or _whole(last.get("steps") or 0)
@@ -180,8 +180,8 @@ class FollowedRun:
             "rate": format_rate(rate) if rate else "",
             "left": None if phase and isinstance(left, int | float) and left < 1 else left,
             "seconds": run.seconds,
-            "stopping": seen.stopping,
-            "message": self._message(seen),
+            "stopping": view.stopping,
+            "message": self._message(view),
             "part": capitalize(self.part) if live else "",
             "phase": to_sentence(phase),
             "parts": [_part_view(*part) for part in self.ended],
@@ -189,16 +189,16 @@ class FollowedRun:
         }
         return to_plain(value)  # type: ignore[no-any-return]
 
-    def _message(self, seen: RunView) -> str:
-        run = seen.run
-        if seen.stopping:
+    def _message(self, view: RunView) -> str:
+        run = view.run
+        if view.stopping:
             parts = [_STOPPING]
-        elif run.status == "queued" and seen.waiting:
-            parts = [ngettext("{n} run ahead in the queue.", "{n} runs ahead in the queue.", seen.waiting)]
+        elif run.status == "queued" and view.waiting:
+            parts = [ngettext("{n} run ahead in the queue.", "{n} runs ahead in the queue.", view.waiting)]
         else:
             parts = [to_sentence(part) for part in (run.message, run.hint) if part]
-            if seen.kept_until:
-                day = _describe_day(seen.kept_until)
+            if view.kept_until:
+                day = _describe_day(view.kept_until)
                 parts.append(_("This run is deleted after {day}: download what you want to keep.", day=day))
         parts = parts or [to_sentence(self.messages.last)] * bool(self.messages.last)
         if run.model_path is not None and run.status in ("finished", "stopped") and not run.dev_rows and "score" not in run.after:

@@ -203,8 +203,8 @@ class ModelDiff:
         def pair(one: PairChange) -> Mapping[str, Any]:
             return {"row_a": lines[one.a], "row_b": lines[one.b], "before": one.before, "after": one.after}
 
-        def near(found: tuple[tuple[int, float], ...]) -> list[Mapping[str, Any]]:
-            return [{"row": lines[row], "score": score} for row, score in found]
+        def near(neighbors: tuple[tuple[int, float], ...]) -> list[Mapping[str, Any]]:
+            return [{"row": lines[row], "score": score} for row, score in neighbors]
 
         groups = self.categories
         return {

@@ -339,9 +339,9 @@ def describe_categories(groups: CategoryChange) -> str:
 
 
 def _query_value(changes: ModelDiff, query: QueryChange) -> Value:
-    def hits(found: Sequence[tuple[int, float]], changed: frozenset[int]) -> list[Value]:
+    def hits(neighbors: Sequence[tuple[int, float]], changed: frozenset[int]) -> list[Value]:
         texts = changes.corpus.texts
-        return [{"row": row, "text": shorten(texts[row]), "score": score, "changed": row in changed} for row, score in found]
+        return [{"row": row, "text": shorten(texts[row]), "score": score, "changed": row in changed} for row, score in neighbors]
 
     lost = len(query.lost)
     words = (

@@ -80,8 +80,8 @@ def search_questions(
     return _view(found)
 
 
-def _hits(selected: SelectedCorpus, found: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
-    rows = dict.fromkeys([*found, *sorted(ticked)])
+def _hits(selected: SelectedCorpus, pooled: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
+    rows = dict.fromkeys([*pooled, *sorted(ticked)])
     return [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in ticked} for row in rows]
 
 

@@ -161,9 +161,9 @@ def are_documents(selected: SelectedCorpus) -> bool:
     return titles > 0 and sum(map(len, corpus.texts)) > _LONGER * titles
 
 
-def keep_made(page: Page, visitor: str, made: MadeData) -> None:
+def keep_made(page: Page, visitor: str, results: MadeData) -> None:
     """Record that results are in use, so that they are not the first to be removed when space is needed."""
-    for file in (made.pairs, made.negatives):
+    for file in (results.pairs, results.negatives):
         if file is not None:
             page.files.touch(visitor, file.id, "")
 
@@ -284,9 +284,9 @@ def start_negatives(page: Page, visitor: str, selected: SelectedCorpus, model: s
     _submit(page, visitor, selected, NEGATIVES, work)
 
 
-def doubtful_pair(query: str, text: str, together: bool = False) -> LabelledPair:
+def doubtful_pair(query: str, text: str, similar: bool = False) -> LabelledPair:
     """Return a text that may be relevant to a query as a pair of the basket."""
-    return LabelledPair(query, text, together, "Documents")
+    return LabelledPair(query, text, similar, "Documents")
 
 
 def start_comparison(page: Page, visitor: str, selected: SelectedCorpus) -> None:
@@ -479,14 +479,14 @@ def _negatives_table(mined: MinedNegatives) -> Value:
     return table(columns, rows, caption="Ten pairs with their hard negatives", note=join(" ", mined.notes))
 
 
-def _describe_comparison(found: RetrievalResult, held_out: int) -> str:
-    result = found.comparisons[0]
+def _describe_comparison(evaluation: RetrievalResult, held_out: int) -> str:
+    result = evaluation.comparisons[0]
     change = describe_change(*result.scores, result.interval)
     values = {
         "before": change.before,
         "after": change.after,
         "verdict": result.description if result.better is None else _("better") if result.difference > 0 else _("worse"),
-        "queries": f"{found.queries:,}",
+        "queries": f"{evaluation.queries:,}",
     }
     if result.interval is None:
         first = _("nDCG@10 {before} before, {after} after, on {queries} queries: too few to tell.", **values)

@@ -259,25 +259,25 @@ def runs_view(studio: Studio, runs: Sequence[RunView], chosen: str) -> Value | N
     return to_plain({"live": any(seen.run.active for seen in runs), "rows": rows, "note": note})  # type: ignore[no-any-return]
 
 
-def _run_row(seen: RunView, actions: Sequence[Action], chosen: str) -> Value:
-    run = seen.run
+def _run_row(view: RunView, actions: Sequence[Action], chosen: str) -> Value:
+    run = view.run
     return {
         "id": run.id,
         "name": run.name,
         "status": run.status,
-        "words": "Stopping…" if seen.stopping else _describe_progress(seen) if run.active else run.created[:16].replace("T", " "),
+        "words": "Stopping…" if view.stopping else _describe_progress(view) if run.active else run.created[:16].replace("T", " "),
         "gain": None if run.active else gain_view(run),
         "share": progress_share(run.step, run.steps) or 0.0 if run.status == "running" else 0.0,
         "followed": run.id == chosen,
-        "stopping": seen.stopping,
+        "stopping": view.stopping,
         "actions": list(actions),
     }
 
 
-def _describe_progress(seen: RunView) -> str:
-    run = seen.run
+def _describe_progress(view: RunView) -> str:
+    run = view.run
     if run.status == "queued":
-        return _("Waiting · {waiting} ahead", waiting=seen.waiting) if seen.waiting else "Waiting for its turn"
+        return _("Waiting · {waiting} ahead", waiting=view.waiting) if view.waiting else "Waiting for its turn"
     return _("Training · step {step} of {steps}", step=f"{run.step:,}", steps=f"{run.steps:,}") if run.steps else "Training"
 
 

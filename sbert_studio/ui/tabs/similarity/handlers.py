@@ -207,19 +207,19 @@ def clear_pairs() -> PairsView:
     return PairsView(scores=None, table=placeholder(NO_SCORES), save=props(visible=False), save_xlsx=props(visible=False), worst=None)
 
 
-def pairs_view(scores: PairScores, key: str, provenance: Value, header: ModelUpdate, shown: int = _MAX_ROWS) -> PairsView:
+def pairs_view(scores: PairScores, key: str, provenance: Value, header: ModelUpdate, max_rows: int = _MAX_ROWS) -> PairsView:
     """Return the view of a scored file.
 
     Args:
         key: key of the scores in ``page.pair_scores``.
         provenance: provenance of the model that scored it, see :meth:`.page.Page.provenance`.
-        shown: largest number of rows to show.
+        max_rows: largest number of rows to show.
     """
     made = {"made": provenance}
     worst = worst_table(scores)
     return PairsView(
         scores=key,
-        table=pairs_table(scores, shown) | made,
+        table=pairs_table(scores, max_rows) | made,
         save=props(visible=True),
         save_xlsx=props(visible=True),
         worst=None if worst is None else worst | made,
@@ -227,10 +227,10 @@ def pairs_view(scores: PairScores, key: str, provenance: Value, header: ModelUpd
     )
 
 
-def pairs_table(scores: PairScores, shown: int) -> Value:
+def pairs_table(scores: PairScores, max_rows: int) -> Value:
     a, b = scores.columns
     columns = [column("Row", "row"), column(a, theirs=True), column(b, theirs=True), column("Cosine", "bar"), column("Euclidean", "number")]
-    rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:shown]]
+    rows = [[one.row, one.a, one.b, one.similarity.cosine, one.similarity.euclidean] for one in scores.rows[:max_rows]]
     rest = len(scores.rows) - len(rows)
     # The table of the worst rows, if any, is shown above this one and has both notes.
     has_worst = bool(scores.agreement and scores.agreement.worst)
