@@ -21,6 +21,7 @@ class Reply:
         body: sent instead of a chat completion.
         seconds: waited before each of the ``pieces`` parts of the body.
         drop: end the connection without a response.
+        usage: the billed tokens that the response reports.
     """
 
     text: str | None = None
@@ -32,12 +33,14 @@ class Reply:
     seconds: float = 0.0
     pieces: int = 1
     drop: bool = False
+    usage: dict[str, int] | None = None
 
     def content(self) -> bytes:
         if self.body is not None:
             return self.body
         message = {"role": "assistant", "content": self.text, "refusal": self.refusal}
-        return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}]}).encode()
+        answer = {"choices": [{"index": 0, "message": message, "finish_reason": self.finish_reason}]}
+        return json.dumps(answer if self.usage is None else answer | {"usage": self.usage}).encode()
 
 
 @dataclass

@@ -229,6 +229,30 @@ def randomization_p(differences: np.ndarray, clusters: np.ndarray) -> float:
     return (far + 1) / (_DRAWN_SIGNS + 1)  # the actual signs are one of the drawings (Phipson & Smyth 2010)
 
 
+def difference_interval(drawn: np.ndarray, differences: np.ndarray, clusters: np.ndarray) -> list[float]:
+    """Return the 95 % interval of a mean of paired differences in [-1, 1], extended to 0 unless they are beyond chance.
+
+    It consists of percentiles, and where few clusters differ of Wilson bounds of the gains and of the losses as well: in simulations with
+    15 queries, of which one in ten improves, percentiles alone cover the true mean in 65 % of the cases, and all resamples are often equal.
+
+    Args:
+        drawn: the mean in every resample.
+        differences: (n,) differences of two systems.
+        clusters: (n,) number of the cluster of each, from 0.
+    """
+    interval, is_chance = percentile_interval(drawn), randomization_p(differences, clusters) > CHANCE
+    if not interval:
+        return interval
+    low, high = interval
+    if len(np.unique(clusters[np.abs(differences) > 1e-12])) < _FEW:
+        gain, loss = (float(np.maximum(part, 0).mean()) for part in (differences, -differences))
+        most_gain, most_loss = (wilson_interval(np.array([share]), share, int(clusters.max()) + 1)[1] for share in (gain, loss))
+        # Where the difference is beyond chance, the bound towards 0 stays.
+        low = min(low, gain - most_loss) if is_chance or gain < loss else low
+        high = max(high, most_gain - loss) if is_chance or gain > loss else high
+    return include_zero([low, high]) if is_chance else [low, high]
+
+
 def include_zero(interval: list[float]) -> list[float]:
     """Extend an interval to zero."""
     return interval and [min(interval[0], 0.0), max(interval[1], 0.0)]

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.split import cluster_rows
 from ..models.similarity import similarity, unit
 from ..progress import checkpoint
-from .bootstrap import CHANCE, bootstrap_scores, include_zero, mean_interval, percentile_interval, randomization_p, resample_clusters
+from .bootstrap import bootstrap_scores, difference_interval, mean_interval, randomization_p, resample_clusters
 from .encoding import EncodedColumns
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class RankingScores:
 
     def interval_of_gain(self, base: RankingScores) -> list[float]:
         """Return the 95 % interval of the main metric's gain over a base model: paired bootstrap, with 0 unless it is beyond chance."""
-        interval = percentile_interval(self.resampled[:, 0] - base.resampled[:, 0])
-        return interval if self.chance_of_gain(base) <= CHANCE else include_zero(interval)
+        drawn = self.resampled[:, 0] - base.resampled[:, 0]
+        return difference_interval(drawn, self.by_query[:, 0] - base.by_query[:, 0], self.clusters)
 
     def chance_of_gain(self, base: RankingScores) -> float:
         """Return the p-value of the main metric's gain over a base model by a randomization test."""

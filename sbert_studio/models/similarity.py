@@ -56,7 +56,8 @@ def similarity(left: np.ndarray, right: np.ndarray, name: str = "cosine") -> np.
         return np.asarray(unit(left) @ unit(right).T)
     left, right = left.astype(np.float64), right.astype(np.float64)
     if name == "dot":
-        return np.asarray(left @ right.T)
+        # For a single row, not the matrix product, whose last digit depends on the place of a row: equal vectors have equal scores.
+        return np.einsum("md,d->m", right, left[0])[None] if len(left) == 1 else np.asarray(left @ right.T)
     from scipy.spatial.distance import cdist
 
     return np.asarray(-cdist(left, right, _METRICS[name]))

@@ -162,6 +162,20 @@ class Prompt:
     user: str
 
 
+@dataclass(frozen=True)
+class Completion:
+    """An answer as the model gave it, with its thoughts.
+
+    Attributes:
+        seconds: from the request to the answer, without earlier attempts; ``None`` if unknown.
+        tokens: billed tokens of the prompt and of the answer, as the endpoint reported them; ``None`` if it did not.
+    """
+
+    text: str
+    seconds: float | None = None
+    tokens: tuple[int, int] | None = None
+
+
 class RequestBudget:
     """Number of requests within a day, by all visitors together, since anyone can be any number of visitors.
 
@@ -248,6 +262,8 @@ class LanguageModel:
     """
 
     _END_SECONDS = 0.1  # seconds to wait for each request that is under way: an answer that is being stored is finished
+    parallel = _PARALLEL
+    """Number of prompts that are answered at a time."""
 
     def __init__(self, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
         self.endpoint, self._folder, self._seconds, self._budget = endpoint, folder, seconds, budget
@@ -295,19 +311,26 @@ class LanguageModel:
                 thread.join(self._END_SECONDS)
             evict_files(self._folder, _CACHE_BYTES, self._folder, "*.json")
 
+    def stored(self, prompt: Prompt) -> Completion | None:
+        """Return the answer in the cache; ``None`` if there is none."""
+        return _read_completion(self._path(prompt))
+
+    def _path(self, prompt: Prompt) -> Path:
+        return self._folder / f"{self._digest(prompt)}.json"
+
     def _ask(self, prompt: Prompt, accept: Callable[[str], T], stop: threading.Event) -> T | ModelError:
         try:
-            path = self._folder / f"{self._digest(prompt)}.json"
-            known = _read_answer(path)
+            path = self._path(prompt)
+            known = _read_completion(path)
             if known is not None:
                 with suppress(ModelError):
-                    return accept(known)
-            text = self._request(prompt, stop)
-            answer = accept(text)
+                    return accept(known.text)
+            found = self._request(prompt, stop)
+            answer = accept(found.text)
         except ModelError as error:
             return error
         try:
-            write_json(path, {"answer": text})
+            write_json(path, {"answer": found.text, "seconds": found.seconds, "tokens": found.tokens})
         except OSError as error:
             log.warning("an answer of the language model could not be cached: %s", error.strerror)
         return answer
@@ -316,7 +339,7 @@ class LanguageModel:
         parts = (_VERSION, self.endpoint.url, self.endpoint.model, prompt.system, prompt.user)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
-    def _request(self, prompt: Prompt, stop: threading.Event) -> str:
+    def _request(self, prompt: Prompt, stop: threading.Event) -> Completion:
         for attempt in range(_TRIES):
             if self._down:
                 raise _Unavailable(self._down)
@@ -333,8 +356,10 @@ class LanguageModel:
                     raise
         raise AssertionError("unreachable")
 
-    def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
-        return _answer_text(self._post(prompt))
+    def _complete(self, prompt: Prompt, stop: threading.Event) -> Completion:
+        began = time.monotonic()
+        body = self._post(prompt)
+        return Completion(_answer_text(body), time.monotonic() - began, _billed_tokens(body))
 
     def _post(self, prompt: Prompt) -> bytes:
         # Only what every endpoint accepts: newer models reject max_tokens and a temperature.
@@ -374,6 +399,7 @@ class LocalLanguageModel(LanguageModel):
     """A language model on this machine. It answers one prompt at a time."""
 
     _END_SECONDS = 5.0  # it ends with the next token, and must not compute while the program exits
+    parallel = 1
 
     def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
         super().__init__(endpoint, folder, seconds, budget)
@@ -383,9 +409,10 @@ class LocalLanguageModel(LanguageModel):
         # A folder may get other weights, whose answers differ.
         return super()._digest(replace(prompt, system=f"{self._model.stamp}\n{prompt.system}"))
 
-    def _complete(self, prompt: Prompt, stop: threading.Event) -> str:
+    def _complete(self, prompt: Prompt, stop: threading.Event) -> Completion:
         with self._model.turn:
-            deadline = time.monotonic() + self._seconds
+            began = time.monotonic()
+            deadline = began + self._seconds
             try:
                 text, is_complete = self._model.answer(
                     prompt.system, prompt.user, _MAX_TOKENS, lambda: stop.is_set() or time.monotonic() > deadline
@@ -394,7 +421,7 @@ class LocalLanguageModel(LanguageModel):
                 raise ModelError(error.message) from None
             if not is_complete:
                 raise self._timed_out() if time.monotonic() > deadline else ModelError(_("the answer is too long"))
-            return text
+            return Completion(text, time.monotonic() - began)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -448,6 +475,13 @@ def _answer_text(body: bytes) -> str:
     return to_valid_utf8(text)
 
 
+def _billed_tokens(body: bytes) -> tuple[int, int] | None:
+    """Return the tokens of the prompt and of the answer, thoughts included, that a chat completion reports."""
+    usage = json.loads(body).get("usage")
+    sent, received = (usage.get("prompt_tokens"), usage.get("completion_tokens")) if isinstance(usage, dict) else (None, None)
+    return (sent, received) if type(sent) is int and type(received) is int and min(sent, received) >= 0 else None
+
+
 def single_line(answer: str) -> str:
     """Return the only line of an answer, without its thoughts, markup and quotation marks; empty if there is none.
 
@@ -462,12 +496,14 @@ def single_line(answer: str) -> str:
     return _MARKUP.sub("", lines[0]).strip(QUOTES) if lines else ""
 
 
-def _read_answer(path: Path) -> str | None:
+def _read_completion(path: Path) -> Completion | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["answer"]
-    except (OSError, ValueError, KeyError, TypeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        seconds, tokens = found.get("seconds"), found.get("tokens")  # absent in earlier versions
+        billed = None if tokens is None else (int(tokens[0]), int(tokens[1]))
+        return Completion(str(found["answer"]), None if seconds is None else float(seconds), billed)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None
-    return found if isinstance(found, str) else None
 
 
 def _same_address(url: str, configured: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +74,7 @@ class WritingEstimate(JsonResult):
 
     requests: Annotated[int, doc("number of passages")]
     input_tokens: Annotated[int, doc("tokens of the prompts, about")]
-    output_tokens: Annotated[int, doc("tokens of the answers, about")]
+    output_tokens: Annotated[int, doc("tokens of the answers, about, with those of reasoning")]
     seconds: Annotated[float, doc("duration, about; answers in the cache take none")]
     cost: Annotated[float | None, doc("in the currency of the prices; null without prices")] = None
 
@@ -104,18 +103,29 @@ def estimate_writing(
     """
     chosen = options.draw(len(passages))
     prompts = [options.prompt(passages[place]) for place in chosen]
-    trial = prompts[:: max(1, len(prompts) // _TRIAL)][:_TRIAL]
-    start = time.perf_counter()
+    stored = [model.stored(prompt) for prompt in prompts]
+    # Answers that were stored before tell how long they took, unless an earlier version stored them.
+    timed = [prompt for prompt, known in zip(prompts, stored, strict=True) if known is None or known.seconds is not None] or prompts
+    trial = timed[:: max(1, len(timed) // _TRIAL)][:_TRIAL]
     answers = model.ask_all(trial, clean_query)
-    seconds = (time.perf_counter() - start) * len(chosen) / max(1, len(trial))
     written = [answer for answer in answers if not isinstance(answer, ModelError)]
     if not written:
         reasons = Counter(answer.reason for answer in answers if isinstance(answer, ModelError))
         reason = next(iter(reasons), _("there is no passage")) if len(reasons) < 2 else list_counts(reasons)
         hint = next((answer.hint for answer in answers if isinstance(answer, ModelError)), ModelError.hint)
         raise StudioError(_("the language model wrote no query: {reason}", reason=reason), hint)
-    sent = sum(count_tokens([prompt.system + prompt.user for prompt in prompts]))
-    received = round(sum(count_tokens(written)) * len(chosen) / len(written))
+    taken = {prompt: known for prompt in trial if (known := model.stored(prompt)) is not None}
+    times = [known.seconds for known in taken.values() if known.seconds is not None]
+    seconds = stored.count(None) * float(np.mean(times or [0.0])) / model.parallel
+    lengths = count_tokens([prompt.system + prompt.user for prompt in prompts])
+    billed = {prompt: known.tokens for prompt, known in taken.items() if known.tokens is not None}
+    if billed:  # the endpoint's own count, which includes its template and the thoughts of a reasoning model
+        own = sum(length for prompt, length in zip(prompts, lengths, strict=True) if prompt in billed)
+        sent = round(sum(lengths) * sum(tokens[0] for tokens in billed.values()) / max(1, own))
+        received = round(float(np.mean([tokens[1] for tokens in billed.values()])) * len(chosen))
+    else:
+        answered = [known.text for known in taken.values()] or written
+        sent, received = sum(lengths), round(sum(count_tokens(answered)) * len(chosen) / len(answered))
     cost = None if options.prices is None else (sent * options.prices[0] + received * options.prices[1]) / 1e6
     return WritingEstimate(len(chosen), sent, received, seconds, cost)
 

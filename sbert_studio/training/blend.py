@@ -28,7 +28,7 @@ from .prepare import add_adapter, apply_architecture
 from .spec import TrainSpec
 
 if TYPE_CHECKING:
-    from .evaluator import Candidates
+    from .evaluator import Candidates, GeneralProbe
     from .steps import TrainingParts
     from .trainer import Assignment
 
@@ -241,23 +241,13 @@ def choose_blend(
     if assignment.verdict is not None:
         before, after = assignment.verdict
         if status == "stopped":
+            _report_unmeasured(parts)
             blend.apply(after.get("strength", 1.0))
             return replace(state, before=before, after=dict(after))
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
     evaluator, general = parts.evaluator, parts.general
     if evaluator is None or not state.after:
-        if general is not None and "score" in general.untuned and status != "stopped":
-            found = general(parts.encoder)["score"]
-            parts.emit_event(
-                Notice(
-                    _(
-                        "on everyday pairs the model changed from {score} to {found} (Spearman)",
-                        score=f"{general.untuned['score']:.3f}",
-                        found=f"{found:.3f}",
-                    )
-                )
-            )
-        return state
+        return _end_without_scores(parts, state, blend, assignment, status)
     if not assignment.blends:
         return state
     if why := blend_obstacle(parts.spec):
@@ -275,7 +265,7 @@ def choose_blend(
 
     untuned, tuned = untuned_mark(state.before), {**state.after, "strength": 1.0}
     if status == "stopped":
-        after = untuned if untuned["score"] > tuned["score"] else tuned
+        after = best_mark([untuned, tuned])
     else:
         marks = [untuned, *(evaluate(strength) for strength in MARKS[1:-1]), tuned]
         after = {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
@@ -287,6 +277,52 @@ def choose_blend(
         corrected = {"gain_interval": after["gain_interval"]}
         after["strengths"] = [{**mark, **corrected} if mark["strength"] == strength else mark for mark in after["strengths"]]
     return replace(state, after=after)
+
+
+def _end_without_scores(
+    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, status: str
+) -> TrainingState:
+    general = parts.general
+    if general is None:
+        return state
+    if status == "stopped":
+        _report_unmeasured(parts)
+        return state
+    if parts.evaluator is None and "retrieval" in general.untuned:
+        return _choose_by_retrieval(parts, state, blend, assignment, general)
+    if "score" in general.untuned:
+        before, after = (f"{scores['score']:.3f}" for scores in (general.untuned, general(parts.encoder)))
+        words = _("on everyday pairs the model changed from {score} to {found} (Spearman)", score=before, found=after)
+        parts.emit_event(Notice(words))
+    return state
+
+
+def _report_unmeasured(parts: TrainingParts) -> None:
+    """Report that a stopped run kept its model without a measurement of retrieval."""
+    if parts.general is not None and "retrieval" in parts.general.untuned:
+        parts.emit_event(Notice("the run was stopped, so retrieval was not measured: this model may find fewer of the right documents"))
+
+
+def _choose_by_retrieval(
+    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, general: GeneralProbe
+) -> TrainingState:
+    """Keep the largest strength that does not lose retrieval beyond chance, where no rows are held out; retrieval is the score."""
+    before: dict[str, Any] = {**general.untuned["retrieval"], "general": _unchanged(general.untuned)}
+    obstacle = blend_obstacle(parts.spec) or ("" if assignment.blends else "the blend was disabled")
+    measured = general(parts.encoder)
+    strength = 1.0
+    if loses_retrieval({"general": measured}):
+        if obstacle:
+            words = _("the fine-tuned model finds fewer of the right documents than the base model, but is kept: {why}", why=obstacle)
+            parts.emit_event(Notice(words))
+        for strength in () if obstacle else MARKS[-2::-1]:
+            blend.apply(strength)
+            measured = general(parts.encoder) if strength else before["general"]
+            if not loses_retrieval({"general": measured}):
+                break
+    scores = {name: measured["retrieval"][name] for name in ("metric", "score", "rows", "interval")}
+    gain = {"gain_interval": measured["retrieval"]["change_interval"]}
+    return replace(state, before=before, after={**scores, **gain, "general": measured, "strength": strength})
 
 
 def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:

@@ -124,6 +124,25 @@ def test_the_hint_says_whether_to_wait_or_to_check_the_endpoint(reply: Reply, hi
         estimate_writing(["a passage"], model_at(server, tmp_path), WritingOptions(), lambda texts: [1 for _ in texts])
 
 
+def test_an_estimate_uses_measured_times_and_billed_tokens_also_when_it_is_repeated(tmp_path: Path) -> None:
+    passages, reply = (
+        [f"passage {number}" for number in range(100)],
+        Reply("a query", seconds=0.2, usage={"prompt_tokens": 30, "completion_tokens": 500}),
+    )
+    options, count = WritingOptions(prices=(1.0, 10.0)), lambda texts: [10 for _ in texts]
+    with serve_model(lambda _text: reply) as server:
+        model = model_at(server, tmp_path)
+        once, again = (estimate_writing(passages, model, options, count) for _ in range(2))
+        assert len(server.asked) == 4
+    assert (once.input_tokens, once.output_tokens) == (again.input_tokens, again.output_tokens) == (3_000, 50_000)
+    assert once.cost == pytest.approx(0.503)
+    assert 0.9 < once.seconds / (100 * 0.2 / 4) < 2 and again.seconds == pytest.approx(0.96 * once.seconds)
+    with serve_model(lambda _text: Reply(f"<think>{'so ' * 90}</think>a query")) as server:
+        model = model_at(server, tmp_path / "other")
+        found = estimate_writing(passages, model, options, lambda texts: [len(text.split()) for text in texts])
+    assert found.output_tokens == 9_200, "thoughts are billed"
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [

@@ -59,6 +59,26 @@ def test_a_run_reports_retrieval_before_and_after(evaluation: str, tiny_model: P
     assert all("retrieval" in mark for mark in run.after["strengths"] if mark["strength"])
 
 
+@pytest.mark.parametrize("blends", [True, False])
+def test_without_held_out_rows_retrieval_decides_what_is_kept(blends: bool, tiny_model: Path, tmp_path: Path) -> None:
+    data, judged, texts = questions(), tmp_path / "judged.csv", tmp_path / "texts.csv"
+    rows = [(query, data.documents[next(iter(grades))]) for query, grades in zip(data.queries, data.grades, strict=True)]
+    judged.write_text("query,document,grade\n" + "".join(f"{query},{document},1\n" for query, document in rows))
+    texts.write_text("text\n" + "\n".join(sentences(64)))
+    settings = quick(loss="simcse", learning_rate=0.5, epochs=2, blend=blends)
+    with studio_at(tmp_path / "home", tiny_model) as studio:
+        run = studio.fine_tune.train(TrainRequest(texts, overrides=settings, retrieval=judged))
+        notices = [event.get("message", "") for _, event in studio.store.events(run.id) if event.get("type") == "notice"]
+    assert run.status == "finished" and run.before["metric"] == run.after["metric"] == "ndcg@10"
+    if blends:
+        assert run.after["strength"] < 1 and run.after["gain_interval"][1] >= 0
+        assert run.after["score"] == run.after["general"]["retrieval"]["score"]
+    else:
+        assert run.after["strength"] == 1 and run.after["score"] < run.before["score"] - 0.2
+        assert any("fewer of the right documents than the base model, but is kept" in notice for notice in notices)
+    assert describe_run(run.before, run.after)[0].startswith("no gain" if run.after["strength"] == 0 else ("worse", "better", "0."))
+
+
 def test_a_blend_that_retrieves_worse_is_not_kept_and_a_collapse_is_an_alarm() -> None:
     def mark(strength: float, score: float, interval: list[float]) -> dict[str, Any]:
         return {"strength": strength, "score": score, "general": {"score": 0.8, "retrieval": {"score": 0.5, "change_interval": interval}}}
