@@ -200,7 +200,7 @@
         el("ul", { class: "sb-ticks" }, one.hits.map((hit) => {
           const box = el("input", { type: "checkbox", on: { change: () => { hit.ticked = box.checked; select(host, "tick", [one.query, hit.row, box.checked]); } } });
           box.checked = hit.ticked;
-          return el("li", {}, el("label", {}, box, el("span", { translate: "no" }, hit.text.length > value.shown ? `${hit.text.slice(0, value.shown)}…` : hit.text)));
+          return el("li", {}, el("label", {}, box, el("span", { translate: "no" }, hit.text.length > value.shown ? `${hit.text.slice(0, value.shown)}…` : hit.text), hit.file ? el("span", { class: "sb-dim", translate: "no" }, hit.file) : null));
         })))));
   };
 

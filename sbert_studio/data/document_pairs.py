@@ -39,7 +39,7 @@ SOURCES: dict[str, tuple[Origin, ...]] = {
 """Sources of pairs, with the origins that each includes."""
 DEFAULT_SOURCES = ("structure", "crop")
 ORIGIN, DOCUMENT_ID = PAIR_COLUMNS[2:]
-TOO_SHORT, IDENTICAL, DUPLICATE, AMBIGUOUS = _("too short"), _("identical sides"), _("duplicate"), _("query of several documents")
+TOO_SHORT, IDENTICAL, DUPLICATE, AMBIGUOUS = _("too short"), _("identical sides"), _("duplicate"), _("with a query of several documents")
 NO_QUERY = _("without a query")
 _HEADING_SHARE = 0.5  # share of the headings that become queries; the others stay in their passages, where search needs them
 _MIN_UNITS = {"title": 2, "heading": 2, "question": 3, "summary": 3, "cloze": 4, "crop": 4, "written": 2}
@@ -97,9 +97,14 @@ class DocumentPair(JsonResult):
 
 @dataclass
 class PairCollection:
-    """Pairs that passed the checks, and the number of others by source and reason."""
+    """Pairs that passed the checks, and the number of others by source and reason.
+
+    Attributes:
+        repeated: number of passages whose sentences are all in other documents, too, so that they give no queries.
+    """
 
     pairs: list[DocumentPair] = field(default_factory=list)
+    repeated: int = 0
     dropped: dict[str, Counter[str]] = field(default_factory=dict)
     _reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # of the passages of dropped pairs
 
@@ -188,7 +193,7 @@ def make_document_pairs(
             if progress is not None:
                 progress(number + 1, len(passages))
 
-    found = PairCollection()
+    found = PairCollection(repeated=sum(all(normalize_text(one) in repeated for one in passage.sentences) for passage in passages))
     found.add(candidates())
     return found
 

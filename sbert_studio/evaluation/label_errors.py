@@ -33,6 +33,7 @@ _COSINE = 30.0  # weight of the cosine among the standardized features: nearly u
 _NEIGHBORS, _MOST_NEIGHBORS = 0.1, 1000  # share and number of rows with a similar prediction
 _LEAST_SPREAD = 0.05  # of a score in [0, 1]
 _NO_DOUBT = -1.0  # of a class that another fold does not contain
+_Z_95 = 1.645  # standard errors
 _OUTLIER = 2.75  # doubt of a suspicious score, in typical differences
 _TYPICAL = 1.4826  # standard deviation of a normal variable, in median absolute deviations
 _NORMAL_80 = 1.2816  # its deviation that four fifths do not exceed, in standard deviations
@@ -180,4 +181,9 @@ def _doubt_classes(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
     members = [own[is_known & (targets == label)] for label in range(predicted.shape[1])]
     thresholds = np.array([one.mean() if len(one) else np.inf for one in members])
     confident = (others[rows, best] >= thresholds[best]) & (values > 0)
-    return Doubts(values, np.where(values > 0, best, targets), int(confident.sum()))
+    # Labels that cannot be predicted better than by the most frequent one say nothing about single rows.
+    known = int(is_known.sum())
+    frequent = float(np.bincount(targets[is_known]).max(initial=0)) / max(1, known)
+    by_chance = known * frequent + _Z_95 * np.sqrt(known * frequent * (1 - frequent))
+    is_predictable = int((values[is_known] <= 0).sum()) > by_chance or frequent == 1
+    return Doubts(values, np.where(values > 0, best, targets), int(confident.sum()) if is_predictable else 0)

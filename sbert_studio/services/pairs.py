@@ -22,7 +22,7 @@ from ..data.split import normalize_text
 from ..errors import StudioError
 from ..evaluation.encoding import require_finite
 from ..explore.hard_negatives import NegativeOptions, QueryNegatives, Rescore, measure_baseline, mine_hard_negatives
-from ..i18n import _
+from ..i18n import _, join, to_sentence
 from ..progress import Progress
 from ..workspace import digest_texts
 from .data import DataService
@@ -138,9 +138,17 @@ class PairService(Service):
             hint = "use more or longer documents, or another source"
             if counts:
                 hint = _("Dropped: {reasons}. Use more or longer documents, or another source.", reasons=list_counts(counts))
+            if found.repeated:
+                repeated = _(
+                    "All sentences of {n} of {passages} passages are in other documents, too, and cannot tell them apart.",
+                    n=f"{found.repeated:,}",
+                    passages=f"{len(texts):,}",
+                )
+                hint = join(" ", [repeated, to_sentence(hint)])
             raise StudioError(_("the documents of {name} give no pairs", name=source.documents.name), hint)
         if missing := [origin for origin in origins if not found.kept[origin]]:
-            notes.append(_("No pairs were made from: {origins}.", origins=", ".join(missing)))
+            names = [f"{origin} ({list_counts(dropped[origin])})" if dropped.get(origin) else origin for origin in missing]
+            notes.append(_("No pairs were made from: {origins}.", origins=", ".join(names)))
         unused = {reason: count for reason, count in unused.items() if count}
         return MadePairs(tuple(found.pairs), len(source.documents), len(source.passages), dropped, unused, tuple(notes))
 

@@ -303,7 +303,8 @@ def _recall_notes(recall: float | None, is_indexing: bool) -> tuple[str, ...]:
         return ("Exact: all texts were compared. An index for faster results is being built.",) if is_indexing else ()
     return (
         _(
-            "Approximate: {recall} of the nearest texts are found, measured on this corpus. A filtered search is exact.",
+            "Approximate: {recall} of the nearest texts are found, measured with texts of this corpus as queries. A filtered search is "
+            "exact.",
             recall=f"{recall:.1%}",
         ),
     )

@@ -180,7 +180,7 @@ def clean_query(answer: str) -> str:
 def finds_document(
     queries: np.ndarray, passages: np.ndarray, own: Sequence[int], documents: Sequence[int], depth: int, by: str
 ) -> list[bool]:
-    """Return for each query whether one of its first hits is a passage of its own document (round-trip consistency).
+    """Return for each query whether one of its first hits is a passage of its own document, or equal to its own (round-trip consistency).
 
     Args:
         queries, passages: (q, d) and (n, d) vectors.
@@ -190,4 +190,8 @@ def finds_document(
     """
     index = SemanticIndex(require_finite_vectors(passages), None, by)
     hits = index.search_many(require_finite_vectors(queries), depth)
-    return [any(documents[hit.row] == documents[place] for hit in found) for place, found in zip(own, hits, strict=True)]
+
+    def is_own(row: int, place: int) -> bool:
+        return documents[row] == documents[place] or np.array_equal(passages[row], passages[place])
+
+    return [any(is_own(hit.row, place) for hit in found) for place, found in zip(own, hits, strict=True)]

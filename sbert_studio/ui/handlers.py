@@ -47,6 +47,7 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
 
     @functools.wraps(handler)
     def call(*args: P.args, **named: P.kwargs) -> R | Update:
+        task = None
         try:
             with TASKS.run(work) as task:
                 try:
@@ -59,6 +60,8 @@ def handle_errors(handler: Callable[P, R], *, stop: bool = False, work: str = ""
         except StoppedError:
             if stop:
                 raise gr.Error(localize(_("Cancelled.")), duration=4, print_exception=False, title=localize(_("Stopped"))) from None
+            if task is not None and task.is_replaced:
+                return _skip()
             gr.Info(localize(_("Cancelled; nothing was changed.")), duration=4, title=localize(_("Stopped")))
             return _skip()
         except StudioError as error:

@@ -11,6 +11,7 @@ from sbert_studio.evaluation.bootstrap import (
     CHANCE,
     ScoredModel,
     bootstrap_mean,
+    difference_interval,
     include_zero,
     mean_interval,
     paired_gain,
@@ -234,6 +235,20 @@ def test_few_differences_are_not_beyond_chance() -> None:
     assert np.mean([randomization_p(one, rows) <= CHANCE for one in differ]) <= 0.08
     assert randomization_p(differ[0] + 0.5, rows) == 1 / 4001  # never 0
     assert include_zero([0.1, 0.2]) == [0.0, 0.2] and include_zero([]) == []
+
+
+def test_where_few_queries_differ_the_interval_is_no_point() -> None:
+    rng, rows = np.random.default_rng(6), np.arange(15)
+    covered = []
+    for gains in (rng.random((200, 15)) < 0.1) * 0.6:
+        low, high = difference_interval(gains[rng.integers(0, 15, (500, 15))].mean(axis=1), gains, rows)
+        covered.append(low <= 0.06 <= high)
+        assert high - low > 0.1
+    assert np.mean(covered) >= 0.95
+    sure = np.full(8, 0.3)
+    low, high = difference_interval(np.full(500, 0.3), sure, np.arange(8))
+    assert low == 0.3 and high > 0.3, "beyond chance, the bound towards zero stays"
+    assert difference_interval(np.empty(0), sure, np.arange(8)) == []
 
 
 def test_of_one_candidate_the_interval_is_the_paired_bootstraps_and_others_lower_it() -> None:

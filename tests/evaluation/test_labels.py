@@ -146,6 +146,13 @@ def test_predictions_drawn_to_the_middle_are_corrected_before_scores_are_doubted
     assert set(doubts.order[:15]) == set(places) and np.abs(doubts.predicted - right).max() < 0.3
 
 
+def test_classes_that_cannot_be_predicted_are_not_doubted() -> None:
+    random = np.random.default_rng(5)
+    texts = labelled_texts(400)
+    count = len(texts.labels)
+    assert judge(replace(texts, targets=random.integers(0, count, 400)), random.random((400, count))).suspicious == 0
+
+
 def test_scores_that_cannot_be_predicted_are_not_all_doubted() -> None:
     random = np.random.default_rng(5)
     right = (random.random(1000) < 0.43).astype(np.float32)

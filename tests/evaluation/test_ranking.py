@@ -101,6 +101,16 @@ def test_the_nearest_documents_are_those_of_a_loop_with_the_best_passage_of_each
         assert all(places[row] == places[row + 1] for row in places if row % 5 == 0 and row + 1 in places)
 
 
+def test_copies_of_long_vectors_have_equal_dot_products() -> None:
+    rng = np.random.default_rng(0)
+    for width in (383, 384, 768):
+        documents = rng.standard_normal((87, width)).astype(np.float32)
+        documents[1:44] = documents[0]
+        for query in rng.standard_normal((20, width)).astype(np.float32):
+            (ranking,) = rank_vectors(query[None], documents, np.arange(87), "dot")
+            assert len({score for row, score in zip(ranking.rows.tolist(), ranking.scores.tolist(), strict=True) if row < 44}) == 1
+
+
 @pytest.mark.parametrize("prompts", [{}, {"query": "cat dog: ", "document": "slow red: "}])
 def test_rankings_score_as_in_sentence_transformers(prompts: dict[str, str], tiny_model: Path, tmp_path: Path) -> None:
     evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
@@ -152,7 +162,8 @@ def test_intervals_hold_the_mean_and_a_probe_reports_the_change_of_a_model() -> 
     )
     low, high = probe.untuned["interval"]
     assert low <= probe.untuned["score"] <= high
-    assert probe(WordSums())["change_interval"] == [0.0, 0.0]
+    low, high = probe(WordSums())["change_interval"]
+    assert low == -high < 0, "equal models may differ on other queries"
     assert probe(Collapsed())["change_interval"][1] < 0
 
 

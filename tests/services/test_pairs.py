@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from model_server import Reply, serve_model
 from tiny_studio import WORDS, quick, studio_at
@@ -18,7 +19,7 @@ from sbert_studio.explore.hard_negatives import NegativeOptions
 from sbert_studio.progress import StoppedError
 from sbert_studio.services import Studio, TrainRequest, language_model
 from sbert_studio.services.language_model import Endpoint, LanguageModel, ModelError
-from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions, clean_query
+from sbert_studio.services.written_queries import INSTRUCTION, NOT_FOUND, WritingOptions, clean_query, finds_document
 from sbert_studio.training.evaluator import Evaluator
 from sbert_studio.workspace import write_json_lines
 
@@ -109,6 +110,21 @@ def test_a_written_query_is_kept_if_it_finds_its_document(studio: Studio, docume
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language_model, "_PAUSE", 0.01)
+
+
+def test_a_query_that_finds_a_copy_of_its_passage_is_kept() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    assert finds_document(vectors[[0, 0, 1]], vectors[[0, 0, 2]], [0, 1, 2], [0, 1, 2], 1, "cosine") == [True, True, False]
+
+
+def test_documents_without_a_pair_say_why(studio: Studio) -> None:
+    text = "The card was swallowed by the machine at noon today. Nobody knew why the old machine did that again."
+    copies = Documents(
+        "pages", tuple(Document(f"d{number}", "The same long title", (Section((), text),), f"{number}.md") for number in range(20))
+    )
+    with pytest.raises(StudioError) as caught:
+        studio.pairs.make(studio.pairs.read(copies))
+    assert "All sentences of 20 of 20 passages are in other documents" in caught.value.hint
 
 
 def test_no_queries_are_written_for_documents_that_are_held_out(studio: Studio, documents: Documents, tmp_path: Path) -> None:

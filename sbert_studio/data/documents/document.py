@@ -90,6 +90,7 @@ def describe_reasons() -> dict[str, tuple[str, str]]:
         "link": (_("a symbolic link or a special file"), _("add the file that it points to")),
         "unsafe": (_("with a path outside of the archive"), _("create the archive again")),
         "unreadable": (_("not readable"), _("check its permissions")),
+        "gone": (_("deleted while the folder was read"), ""),
         "hidden": (_("hidden"), ""),
         "table": (_("a table without texts"), _("check its columns")),
         "beside_corpus": (

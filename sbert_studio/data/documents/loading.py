@@ -196,6 +196,10 @@ class _Loader:
                     self._load_file(path, entry)
         except ExtractionError as error:
             self.skip(entry.source, str(error))
+        except FileNotFoundError:
+            self.skip(entry.source, "gone")
+        except OSError:  # such as a network drive that was disconnected
+            self.skip(entry.source, "unreadable")
 
     def _load_file(self, path: Path, entry: _Entry) -> None:
         found = self.reader.read(path, entry.suffix)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import re
+from functools import lru_cache
 from html import unescape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from ..schema.names import word_set
 from .sections import Extracted, ExtractionError, SectionBuilder, as_title, join_words, read_text
@@ -18,6 +20,7 @@ _INLINE = word_set(
 
 # Only what begins like a tag is removed: "x < 3 and y > 4" stays.
 _TAGS = re.compile(r"<!--.*?(?:-->|$)|</?[A-Za-z][^<>]*>", re.DOTALL)
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w -]*>")  # such as <your-key>, unless it is a tag of HTML
 _TAG_NAME = re.compile(r"</?([A-Za-z][\w-]*)")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.DOTALL)
 _YAML_KEY = re.compile(r"""(["']?)[\w.-]+\1[ \t]*:(?:[ \t]|$)""")
@@ -30,7 +33,8 @@ def extract_markdown(path: Path) -> Extracted:
 
     text, repaired = read_text(path)
     text, title = _split_front_matter(text.replace("\r\n", "\n").lstrip("\ufeff"))
-    builder, tokens = SectionBuilder(), MarkdownIt("commonmark").enable("table").parse(text)
+    known: dict[str, Any] = {}
+    builder, tokens = SectionBuilder(), MarkdownIt("commonmark").enable("table").parse(text, known)
     above, row = "", list[str]()
     for token in tokens:
         if token.nesting == 1:
@@ -50,6 +54,10 @@ def extract_markdown(path: Path) -> Extracted:
             builder.add_block(token.content, keep_lines=True)
         elif token.type == "html_block":
             builder.add_block(unescape(_TAGS.sub(" ", token.content)))
+    # CommonMark has no footnotes: a short one is the address of a link that its number names.
+    for name, link in known.get("references", {}).items():
+        if name.startswith("^"):
+            builder.add_block(" ".join(filter(None, (unquote(link["href"]), link["title"]))))
     return Extracted(title or builder.first_heading, builder.finish(), repaired=repaired)
 
 
@@ -70,6 +78,13 @@ def _is_yaml(lines: list[str]) -> bool:
     return any(keys) and all(is_key or _YAML_OTHER.match(line) for is_key, line in zip(keys, lines, strict=True))
 
 
+@lru_cache
+def _is_html(tag: str) -> bool:
+    from lxml.html import defs
+
+    return tag in defs.tags or tag in ("main", "picture", "template", "slot")
+
+
 def _inline_text(tokens: list[Any]) -> str:
     parts = []
     for token in tokens:
@@ -82,7 +97,8 @@ def _inline_text(tokens: list[Any]) -> str:
         elif token.type == "image":
             parts.append(_inline_text(token.children or []))
         elif token.type == "html_inline" and (tag := _TAG_NAME.match(token.content)) and tag[1].lower() not in _INLINE:
-            parts.append(" ")  # <br> and the like separate words
+            # <br> and the like separate words.
+            parts.append(token.content if _PLACEHOLDER.fullmatch(token.content) and not _is_html(tag[1].lower()) else " ")
     return "".join(parts)
 
 

@@ -75,6 +75,7 @@ class PageTask:
     ended: float = 0.0
     superseded: bool = False  # whether the same page has started a newer task of this kind (:meth:`TaskRegistry.supersede_earlier`)
     stop: threading.Event = field(default_factory=threading.Event)
+    is_replaced: bool = False  # what stopped it begins at once, so that the visitor is not told of its end
     _phase_start: tuple[float, int] = (0.0, 0)
 
     def report(self, phase: str, done: int, total: int) -> None:
@@ -158,14 +159,19 @@ class TaskRegistry:
         own = [task for task in tasks if task.session == session and task.kind and not (task.ended and now - task.ended > _KEEP_SECONDS)]
         return sorted(own, key=lambda task: task.number)
 
-    def stop(self, session: str, kind: str | None = None, number: int | None = None) -> int:
-        """Stop a session's tasks: all, those of one kind, or one by number with those that it superseded. Return how many."""
+    def stop(self, session: str, kind: str | None = None, number: int | None = None, *, replaced: bool = False) -> int:
+        """Stop a session's tasks: all, those of one kind, or one by number with those that it superseded. Return how many.
+
+        Args:
+            replaced: the visitor is not told of their end.
+        """
         with self._lock:
             own = [task for task in self._running.values() if task.session == session]
         stopped = [task for task in own if kind in (None, task.kind) and number in (None, task.number)]
         kinds = {task.kind for task in stopped}
         for task in own:
             if task in stopped or (task.superseded and task.kind in kinds):
+                task.is_replaced = replaced
                 task.stop.set()
         return len(stopped)
 

@@ -212,6 +212,20 @@ def test_equal_ids_are_numbered_in_linear_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
+def test_files_that_disappear_while_a_folder_is_read_are_listed(tmp_path: Path) -> None:
+    for number in range(6):
+        (tmp_path / f"{number}.md").write_text(f"Text {number}.", encoding="utf-8")
+
+    def delete_one(done: int, _total: int) -> None:
+        if done == 2:
+            (tmp_path / "4.md").unlink()
+
+    found = load_documents(tmp_path, progress=delete_one)
+    assert [document.source for document in found.documents] == ["0.md", "1.md", "2.md", "3.md", "5.md"]
+    assert [(one.source, one.reason) for one in found.skipped] == [("4.md", "gone")]
+
+
+@pytest.mark.process
 def test_a_reader_survives_files_that_take_too_much(tmp_path: Path) -> None:
     good, slow, huge, deep = (tmp_path / name for name in ("good.txt", "slow.md", "huge.txt", "deep.html"))
     good.write_text("Good.", encoding="utf-8")

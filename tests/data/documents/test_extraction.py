@@ -68,6 +68,13 @@ def test_headings_without_text_below_are_text(tmp_path: Path) -> None:
     assert pairs(extract(path, ".pdf")) == [(["First"], "Text."), (["Second"], "More."), (["Third"], "End.")]
 
 
+def test_footnotes_and_placeholders_of_markdown_are_text(tmp_path: Path) -> None:
+    text = "Seen[^1] and[^b].\n\nUse <name> with <your-key><br>or <b>not</b>.\n\n[^1]: Smith (2019)\n[^b]: https://x.org/a%20b\n[link]: https://y.org\n"
+    assert body_text(read(tmp_path, "a.md", text)) == (
+        "Seen^1 and^b.\n\nUse <name> with <your-key> or not.\n\nSmith 2019\n\nhttps://x.org/a b"
+    )
+
+
 def test_separators_and_entities_keep_words_apart(tmp_path: Path) -> None:
     table = "| a |\n|---|\n| three<br/>four |"
     markdown = f"one<br>two <b>bo</b>ld\n\n{table}\n\n一<br>二\n\n<div>\nMore &amp; more\nif x < 3 and y > 4 then\n</div>\n"

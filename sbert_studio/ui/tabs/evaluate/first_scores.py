@@ -66,14 +66,12 @@ def first_scores(page: Page, selected: SelectedCorpus, language: str, progress: 
 
 
 def _suitable(page: Page, selected: SelectedCorpus, language: str) -> tuple[Path, str] | None:
-    is_small = selected.corpus.account.read <= MAX_ROWS
-    if is_small:
-        with suppress(StudioError):
-            table = page.corpora.table(selected.path, selected.corpus.name)
-            if retrieval_kind(table) is not None:
-                return None  # retrieval takes longer, and needs documents of its own
-            if describe_uses(table, (selected.column,))[-1].is_possible:
-                return selected.path, selected.corpus.name
+    with suppress(StudioError):
+        table = page.corpora.table(selected.path, selected.corpus.name)
+        if retrieval_kind(table) is not None:
+            return None  # retrieval takes longer, and needs documents of its own
+        if selected.corpus.account.read <= MAX_ROWS and describe_uses(table, (selected.column,))[-1].is_possible:
+            return selected.path, selected.corpus.name
     sample = default_sample(language, *SCORED_KINDS)
     return None if sample is None else (sample.path, sample.title)
 

@@ -82,7 +82,9 @@ def search_questions(
 
 def _hits(selected: SelectedCorpus, pooled: Iterable[int], ticked: Collection[int]) -> list[dict[str, Any]]:
     rows = dict.fromkeys([*pooled, *sorted(ticked)])
-    return [{"row": row, "text": shorten(selected.corpus.texts[row], _MAX_TEXT), "ticked": row in ticked} for row in rows]
+    texts, places = selected.corpus.texts, selected.corpus.places
+    files = {row: {"file": places[row].file or places[row].document} for row in rows} if places else {}
+    return [{"row": row, "text": shorten(texts[row], _MAX_TEXT), "ticked": row in ticked} | files.get(row, {}) for row in rows]
 
 
 def _pool(page: Page, selected: SelectedCorpus, query: str, model: str | None, report: Any) -> Iterator[int]:
@@ -163,7 +165,8 @@ def use_judgments(page: Page, header: Header) -> UsedJudgments:
     path, earlier = write_judgments(page, header.owner, header.corpus), page.corpora.selected(header.corpus).corpus.name
     key = page.corpora.open_file(header.owner, path, "document")
     names = {"name": html.escape(path.name), "earlier": html.escape(earlier)}
-    notify_info(_("{name} is now the data of all tabs. To go back, select {earlier} at the top.", **names), title="Data selected")
+    words = _("{name} is now the data of all tabs: press Evaluate. To go back, select {earlier} at the top.", **names)
+    notify_info(words, title="Data selected")
     return UsedJudgments(page.fit_corpus(key, header), gr.Tabs(selected="scores"))
 
 
@@ -210,7 +213,7 @@ def build_relevance(page: Page, subtabs: gr.Tabs) -> None:
             judged = view("relevance", elem_id="relevance-judged")
             note = view("note", elem_id="relevance-note")
             with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
-                use = gr.Button("Evaluate on it", variant="primary", elem_id="relevance-use")
+                use = gr.Button("Use as test data", variant="primary", elem_id="relevance-use")
     panel = Panel(page, questions=questions, judged=judged, note=note, files=files, subtabs=subtabs)
     panel.on(search.click, search_questions, task=_TASK, progress_on="judged")
     panel.on(judged.select, tick, output="note", each=True, quiet=True, queue=False)

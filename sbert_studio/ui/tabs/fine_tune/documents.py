@@ -353,7 +353,8 @@ def _describe_test(
         found = _("On {n} queries, nDCG@10 is {score} so far.", **values)
     else:
         found = _(
-            "On {n} queries, nDCG@10 is {score} so far; a difference of more than about {least} can be shown.",
+            "On {n} queries, nDCG@10 is {score} so far; a difference of more than about {least} is likely beyond chance, "
+            "and a smaller one may be.",
             **values,
             least=f"{least:.3f}",
         )

@@ -246,7 +246,7 @@ def start_training(
     pins: Value,
     settings: Value,
 ) -> StartedRun:
-    TASKS.stop(session_id(), ESTIMATE)  # the run would wait for its end
+    TASKS.stop(session_id(), ESTIMATE, replaced=True)  # the run would wait for its end
     pinned = parse_pins(pin_texts(pins))
     planned = _planned(page, draft, corpus, model, settings)
     run = drafts.start_run(page.studio, planned, page.visitor(owner), name, pinned)
