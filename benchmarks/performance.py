@@ -19,11 +19,12 @@ from pathlib import Path
 from claims import Claims, MachineTable, Measured, Ratio, Setting
 from machine import measure_rates, processor_name
 from performance_runtimes import runtimes
-from performance_search import draw, graphs, million, mine, search
+from performance_search import draw, graphs, graphs_million, million, mine, search
 from performance_tasks import before, cached, encode, memory, mixed, start, train
 
 TASKS: Mapping[str, Callable[[Setting], Measured]] = {
-    task.__name__: task for task in (encode, runtimes, mixed, cached, train, memory, search, graphs, mine, draw, start, million, before)
+    task.__name__: task
+    for task in (encode, runtimes, mixed, cached, train, memory, search, graphs, mine, draw, start, million, graphs_million, before)
 }
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 SHARE = 0.85

@@ -144,7 +144,10 @@ class IVFIndex:
         return len(self) * (int(self.index.code_size) + 8) + self.count * int(self.index.d) * 4
 
     def candidates(self, queries: np.ndarray, count: int, probes: int) -> np.ndarray:
-        """Return approximately the nearest ``count`` rows of (q, d) queries, (q, count) int64, from ``probes`` lists; padded with -1."""
+        """Return approximately the nearest ``count`` rows of (q, d) queries of length one, (q, count) int64, from ``probes`` lists.
+
+        They are padded with -1.
+        """
         found: np.ndarray = self.index.search(_padded(queries, self.index.d), count, params=_search_parameters(probes))[1]
         return found
 
@@ -159,14 +162,14 @@ class IVFIndex:
         width = _padded_width(width)
         order = np.random.default_rng(_SEED).permutation(rows)
         quantizer: Any = faiss.IndexFlatIP(width)
-        quantizer.add(train_centroids(_padded(vectors[np.sort(order[: max(count * _TRAINING_ROWS, _BLOCK)])], width), count))
+        quantizer.add(train_centroids(_padded(unit(vectors[np.sort(order[: max(count * _TRAINING_ROWS, _BLOCK)])]), width), count))
         index: Any = faiss.IndexIVFPQFastScan(quantizer, width, count, width // each, _CODE_BITS, faiss.METRIC_INNER_PRODUCT)
         index.own_fields = True
         quantizer.this.disown()
-        index.train(_padded(vectors[np.sort(order[:_CODEBOOK_ROWS])], width))  # the centroids are given; this learns the codebooks
+        index.train(_padded(unit(vectors[np.sort(order[:_CODEBOOK_ROWS])]), width))  # the centroids are given; this learns the codebooks
         for start in range(0, rows, _BLOCK):
             checkpoint()
-            index.add(_padded(vectors[start : start + _BLOCK], width))
+            index.add(_padded(unit(vectors[start : start + _BLOCK]), width))
         return cls(index)
 
     def write(self, path: Path) -> None:
@@ -210,9 +213,8 @@ def _padded_width(width: int) -> int:
 
 
 def _padded(vectors: np.ndarray, width: int) -> np.ndarray:
-    """Return unit vectors with zeros appended up to ``width`` components, which changes no product."""
-    found = unit(vectors)
-    return found if found.shape[1] == width else np.pad(found, ((0, 0), (0, width - found.shape[1])))
+    """Return vectors with zeros appended up to ``width`` components, which changes no product."""
+    return vectors if vectors.shape[1] == width else np.pad(vectors, ((0, 0), (0, width - vectors.shape[1])))
 
 
 TARGET, LEAST = 0.98, 0.95
@@ -255,7 +257,7 @@ class ApproximateSearch:
 
     def search(self, exact: ExactSearch, query: np.ndarray, k: int, depth: SearchDepth) -> list[Hit]:
         """Return approximately the ``k`` nearest rows of a (d,) query, best first, ties by row; cosines are exact."""
-        rows = self.cells.candidates(query[None], depth.candidates, depth.probes)[0]
+        rows = self.cells.candidates(unit(query[None]), depth.candidates, depth.probes)[0]
         return exact.rank(query, rows[rows >= 0], k)
 
 

@@ -187,7 +187,8 @@ def exact_cosines(rows: np.ndarray, query: np.ndarray) -> np.ndarray:
     u, v = rows.astype(np.float64), query.astype(np.float64)
     scale = np.sqrt(np.einsum("nd,nd->n", u, u) * (v @ v))
     # The products are not left to BLAS, in which they depend on a row's place.
-    found = np.divide(np.einsum("nd,d->n", u, v), scale, out=np.zeros(len(u)), where=scale > 0)
+    products = np.einsum("nd,d->n", u, v)
+    found = products / scale if scale.all() else np.divide(products, scale, out=np.zeros(len(u)), where=scale > 0)
     bounded: np.ndarray = np.minimum(np.maximum(np.round(found, 12), -1), 1)  # faster than np.clip on few rows
     return bounded
 

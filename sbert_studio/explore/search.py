@@ -48,7 +48,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[Hit]], k: int = 60) -> li
 def to_hits(rows: np.ndarray, scores: np.ndarray, k: int | None = None) -> list[Hit]:
     """Return the ``k`` best of (m,) ``rows`` by (m,) ``scores`` as hits, best first, ties by row."""
     order = np.lexsort((rows, -scores))[:k]
-    return [Hit(int(rows[place]), float(scores[place])) for place in order]
+    return [Hit(row, score) for row, score in zip(rows[order].tolist(), scores[order].tolist(), strict=True)]
 
 
 def require_positive(k: int) -> int:
@@ -110,7 +110,8 @@ class ExactSearch:
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
         """Return the best ``k`` of the given rows, ranked in float64 after float32 has ruled out most."""
         found, scores = [], []
-        direction = unit(query[None])[0]
+        length = np.sqrt(query @ query)
+        direction = query / length if length > 0 else query  # faster than unit(); all rows are near one whose length is no float32
         for start in range(0, max(1, len(rows)), _BLOCK):
             part = rows[start : start + _BLOCK]
             block = self.vectors[part]
