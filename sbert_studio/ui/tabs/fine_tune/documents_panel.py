@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +108,10 @@ def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
 
 def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
     """Show the progress of a job and of the training run, also of another page of the visitor, and open the data that the job has made."""
+    if corpus is not None and corpus not in page.corpora:
+        gone = {"title": "These documents are no longer here: choose other data at the top.", "steps": []}
+        view = GuideView(UNCHANGED, gone, inspected=None, pairs_file=_HIDDEN, negatives_file=_HIDDEN)
+        return replace(view, documents_timer=props(active=False), guide_timer=props(active=False))
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)
     job, run = documents.latest_job(page, visitor, selected), documents.find_made(page, visitor, selected).run
     state, shown = _state(job, run), guide_state or {}

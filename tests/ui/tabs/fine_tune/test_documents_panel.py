@@ -148,6 +148,9 @@ def test_removed_documents_take_along_what_was_made_from_them(page: Page, corpus
     corpora.delete_file(page, corpus, None)
     released.set()
     assert waiting.ended(lambda: page.studio.document_jobs.latest("local")).status == "stopped" and not page.files.list_files("local")
+    view = documents_panel.poll_guide(page, corpus, None, None)
+    assert view is not None and isinstance(view.steps, dict) and "no longer here" in view.steps["title"]
+    assert view.steps["steps"] == [] and view.guide_timer == props(active=False)
 
 
 def test_answers_on_doubtful_texts_go_to_the_basket_and_become_negatives(page: Page, corpus: str) -> None:
