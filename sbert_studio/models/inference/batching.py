@@ -340,7 +340,7 @@ def _prepare(
         return inputs if mask is None else {**inputs, "attention_mask": encoder.to_tensor(mask)}
 
     rows = TokenRows.from_lists(chunks())
-    batches = token_batches(rows.lengths, *token_budget(encoder.device))
+    batches = token_batches(rows.lengths, *token_budget(encoder.device, int(rows.starts[-1])))
     return batches, map(collate, batches)
 
 

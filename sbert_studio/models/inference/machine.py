@@ -67,19 +67,26 @@ def resolve_precision(name: str, device: torch.device) -> str:
     return name
 
 
-def token_budget(device: torch.device) -> tuple[int, int]:
+def token_budget(device: torch.device, tokens: int | None = None) -> tuple[int, int]:
     """Return (tokens, rows) of one inference batch.
 
     On a CPU, 512 tokens per thread, so that activations fit into the cache (8,192 take twice as long); on a GPU, enough to hide launches.
+
+    Args:
+        tokens: of all texts. If they are few, the batches of a CPU are smaller, so that its threads end at about the same time.
     """
-    if device.type == "cpu":
-        return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256
-    return 65_536, 2_048
+    if device.type != "cpu":
+        return 65_536, 2_048
+    most = min(8_192, max(1_024, 512 * torch.get_num_threads()))
+    if tokens is None or not _thread_setters():
+        return most, 256
+    return max(_LEAST_TOKENS, min(most, tokens // (_EVEN_BATCHES * min(_MAX_WORKERS, torch.get_num_threads())))), 256
 
 
 _T = TypeVar("_T")
 _MAX_WORKERS = 8  # more are limited by the GIL
 _BATCHES_PER_WORKER = 4  # with fewer, waiting for the last worker costs more than is gained
+_EVEN_BATCHES, _LEAST_TOKENS = 32, 512  # batches per worker whose sizes even out, and tokens below which products get slower
 
 
 def worker_count(device: torch.device, batches: int) -> int:
