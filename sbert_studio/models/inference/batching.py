@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import StudioError
 from ...i18n import _
 from ..base import check_stop
-from .machine import map_parallel, token_budget, worker_count
+from .machine import even_budget, map_parallel, token_budget, worker_count
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -340,7 +340,8 @@ def _prepare(
         return inputs if mask is None else {**inputs, "attention_mask": encoder.to_tensor(mask)}
 
     rows = TokenRows.from_lists(chunks())
-    batches = token_batches(rows.lengths, *token_budget(encoder.device, int(rows.starts[-1])))
+    budget, most = token_budget(encoder.device)
+    batches = token_batches(rows.lengths, even_budget(encoder.device, budget, int(rows.starts[-1])), most)
     return batches, map(collate, batches)
 
 

