@@ -181,9 +181,17 @@ def _doubt_classes(targets: np.ndarray, predicted: np.ndarray) -> Doubts:
     members = [own[is_known & (targets == label)] for label in range(predicted.shape[1])]
     thresholds = np.array([one.mean() if len(one) else np.inf for one in members])
     confident = (others[rows, best] >= thresholds[best]) & (values > 0)
-    # Labels that cannot be predicted better than by the most frequent one say nothing about single rows.
-    known = int(is_known.sum())
-    frequent = float(np.bincount(targets[is_known]).max(initial=0)) / max(1, known)
-    by_chance = known * frequent + _Z_95 * np.sqrt(known * frequent * (1 - frequent))
-    is_predictable = int((values[is_known] <= 0).sum()) > by_chance or frequent == 1
-    return Doubts(values, np.where(values > 0, best, targets), int(confident.sum()) if is_predictable else 0)
+    guesses = np.where(values > 0, best, targets)
+    is_predictable = _agrees_beyond_chance(targets[is_known], guesses[is_known], predicted.shape[1])
+    return Doubts(values, guesses, int(confident.sum()) if is_predictable else 0)
+
+
+def _agrees_beyond_chance(labels: np.ndarray, guesses: np.ndarray, classes: int) -> bool:
+    """Return whether labels and predictions agree in more rows than two independent columns with these classes do (Cohen 1960).
+
+    Labels that cannot be predicted say nothing about single rows.
+    """
+    rows = len(labels)
+    shares = [np.bincount(one, minlength=classes) / max(1, rows) for one in (labels, guesses)]
+    chance = float(shares[0] @ shares[1])
+    return chance > 1 - 1e-9 or int((labels == guesses).sum()) > rows * chance + _Z_95 * np.sqrt(rows * chance * (1 - chance))

@@ -19,6 +19,10 @@ from .learning_curve import describe_curve
 _UNTUNED_CHOSEN = "the base model, as selected: no fine-tuning is applied"
 
 
+RETRIEVAL = "retrieval"
+"""``limited_by`` in the scores of a kept model: a model with a better score was left out, because it retrieves worse."""
+
+
 def describe_metric(metric: str) -> str:
     """Return a readable metric name: ``cosine_spearman`` → ``Cosine Spearman``."""
     if "@" in metric:  # a metric of ranked documents, which is written as usual: nDCG@10
@@ -145,7 +149,8 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
     marks = {mark["strength"]: mark for mark in scores.get("strengths", ())}
     known = {strength: mark["score"] for strength, mark in marks.items()}
     best = max(known.values(), default=0.0)
-    short = known.get(strength, best) < best - 1e-4
+    limit = _describe_limit(scores)
+    short = not limit and known.get(strength, best) < best - 1e-4
     if scores.get("interpolated") or ("chosen" in scores and not known):
         judged = "between two evaluated strengths, so its score is an estimate" if known else "not evaluated"
         return _("strength {strength} (set manually): {judged}", strength=f"{strength:g}", judged=judged)
@@ -163,7 +168,15 @@ def describe_kept_model(after: Mapping[str, Any]) -> str:
             "the base model is kept: the candidate that scored {best} on the selection rows is no better on the other rows",
             best=format_score(best),
         )
-    return _describe_best_strength(float(strength), marks)
+    return limit or _describe_best_strength(float(strength), marks)
+
+
+def _describe_limit(scores: Mapping[str, Any]) -> str:
+    if scores.get("limited_by") != RETRIEVAL or "chosen" in scores:
+        return ""
+    if scores["strength"] == 0:
+        return "the base model is kept: the fine-tuned model finds fewer of the right documents"
+    return _("strength {strength} is kept: stronger ones find fewer of the right documents", strength=f"{scores['strength']:g}")
 
 
 def _describe_best_strength(strength: float, marks: Mapping[float, Mapping[str, Any]]) -> str:

@@ -110,7 +110,8 @@ class ExactSearch:
     def rank(self, query: np.ndarray, rows: np.ndarray, k: int) -> list[Hit]:
         """Return the best ``k`` of the given rows, ranked in float64 after float32 has ruled out most."""
         found, scores = [], []
-        length = np.sqrt(query @ query)
+        with np.errstate(over="ignore"):
+            length = np.sqrt(query @ query)
         direction = query / length if length > 0 else query  # faster than unit(); all rows are near one whose length is no float32
         for start in range(0, max(1, len(rows)), _BLOCK):
             part = rows[start : start + _BLOCK]

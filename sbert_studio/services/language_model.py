@@ -167,7 +167,8 @@ class Completion:
     """An answer as the model gave it, with its thoughts.
 
     Attributes:
-        seconds: from the request to the answer, without earlier attempts; ``None`` if unknown.
+        seconds: since the request, or since the answer before it to another request, if that was later: the sum of all answers is the
+            time that they take together. ``None`` if unknown.
         tokens: billed tokens of the prompt and of the answer, as the endpoint reported them; ``None`` if it did not.
     """
 
@@ -262,13 +263,11 @@ class LanguageModel:
     """
 
     _END_SECONDS = 0.1  # seconds to wait for each request that is under way: an answer that is being stored is finished
-    parallel = _PARALLEL
-    """Number of prompts that are answered at a time."""
 
     def __init__(self, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
         self.endpoint, self._folder, self._seconds, self._budget = endpoint, folder, seconds, budget
         self._lock = threading.Lock()
-        self._timeouts, self._down = 0, ""
+        self._timeouts, self._down, self._answered_at = 0, "", 0.0
         own = [urllib.request.ProxyHandler({})] if _is_local(endpoint.url) else []
         self._opener = urllib.request.build_opener(_NoRedirects, *own)
 
@@ -359,7 +358,14 @@ class LanguageModel:
     def _complete(self, prompt: Prompt, stop: threading.Event) -> Completion:
         began = time.monotonic()
         body = self._post(prompt)
-        return Completion(_answer_text(body), time.monotonic() - began, _billed_tokens(body))
+        return Completion(_answer_text(body), self._time_since(began), _billed_tokens(body))
+
+    def _time_since(self, began: float) -> float:
+        """Return the seconds of an answer; see :class:`Completion`."""
+        with self._lock:
+            now = time.monotonic()
+            seconds, self._answered_at = now - max(began, self._answered_at), now
+            return seconds
 
     def _post(self, prompt: Prompt) -> bytes:
         # Only what every endpoint accepts: newer models reject max_tokens and a temperature.
@@ -399,7 +405,6 @@ class LocalLanguageModel(LanguageModel):
     """A language model on this machine. It answers one prompt at a time."""
 
     _END_SECONDS = 5.0  # it ends with the next token, and must not compute while the program exits
-    parallel = 1
 
     def __init__(self, model: TextGenerator, endpoint: Endpoint, folder: Path, seconds: float, budget: RequestBudget | None = None) -> None:
         super().__init__(endpoint, folder, seconds, budget)
@@ -421,7 +426,7 @@ class LocalLanguageModel(LanguageModel):
                 raise ModelError(error.message) from None
             if not is_complete:
                 raise self._timed_out() if time.monotonic() > deadline else ModelError(_("the answer is too long"))
-            return Completion(text, time.monotonic() - began)
+            return Completion(text, self._time_since(began))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -501,7 +506,8 @@ def _read_completion(path: Path) -> Completion | None:
         found = json.loads(path.read_text(encoding="utf-8"))
         seconds, tokens = found.get("seconds"), found.get("tokens")  # absent in earlier versions
         billed = None if tokens is None else (int(tokens[0]), int(tokens[1]))
-        return Completion(str(found["answer"]), None if seconds is None else float(seconds), billed)
+        text = found["answer"]
+        return Completion(text, None if seconds is None else float(seconds), billed) if isinstance(text, str) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None
 

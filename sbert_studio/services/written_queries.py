@@ -73,10 +73,10 @@ class WritingEstimate(JsonResult):
     """What it takes to write queries, from the first answers."""
 
     requests: Annotated[int, doc("number of passages")]
-    input_tokens: Annotated[int, doc("tokens of the prompts, about")]
-    output_tokens: Annotated[int, doc("tokens of the answers, about, with those of reasoning")]
+    input_tokens: Annotated[int, doc("tokens of the prompts of all passages, about")]
+    output_tokens: Annotated[int, doc("tokens of all answers, about, with those of reasoning")]
     seconds: Annotated[float, doc("duration, about; answers in the cache take none")]
-    cost: Annotated[float | None, doc("in the currency of the prices; null without prices")] = None
+    cost: Annotated[float | None, doc("of all passages, in the currency of the prices; null without prices")] = None
 
     def describe(self) -> str:
         """Return the estimate as a sentence."""
@@ -116,7 +116,7 @@ def estimate_writing(
         raise StudioError(_("the language model wrote no query: {reason}", reason=reason), hint)
     taken = {prompt: known for prompt in trial if (known := model.stored(prompt)) is not None}
     times = [known.seconds for known in taken.values() if known.seconds is not None]
-    seconds = stored.count(None) * float(np.mean(times or [0.0])) / model.parallel
+    seconds = stored.count(None) * float(np.mean(times or [0.0]))
     lengths = count_tokens([prompt.system + prompt.user for prompt in prompts])
     billed = {prompt: known.tokens for prompt, known in taken.items() if known.tokens is not None}
     if billed:  # the endpoint's own count, which includes its template and the thoughts of a reasoning model

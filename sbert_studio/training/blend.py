@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from ..caches import release_mapped_pages
 from ..errors import StudioError
 from ..evaluation.encoding import CachingEncoder
+from ..evaluation.report import RETRIEVAL, describe_retrieval_change
 from ..i18n import _
 from ..models.base import Encoder
 from ..models.quantized import restore_trained_rows
@@ -241,7 +242,7 @@ def choose_blend(
     if assignment.verdict is not None:
         before, after = assignment.verdict
         if status == "stopped":
-            _report_unmeasured(parts)
+            _report_unmeasured(parts, state)
             blend.apply(after.get("strength", 1.0))
             return replace(state, before=before, after=dict(after))
         return replace(state, before=before, after=_with_general_scores(parts, blend, after))
@@ -265,10 +266,13 @@ def choose_blend(
 
     untuned, tuned = untuned_mark(state.before), {**state.after, "strength": 1.0}
     if status == "stopped":
-        after = best_mark([untuned, tuned])
+        marks = [untuned, tuned]
+        after = dict(best_mark(marks))
     else:
         marks = [untuned, *(evaluate(strength) for strength in MARKS[1:-1]), tuned]
         after = {**best_mark(marks), "strengths": [mark_summary(mark) for mark in marks]}
+    if any(loses_retrieval(mark) and mark["score"] > after["score"] for mark in marks):
+        after["limited_by"] = RETRIEVAL
     strength = after["strength"]
     blend.apply(strength)
     name = f"step-{state.best}" if strength == 1.0 else f"strength-{strength}"
@@ -282,47 +286,50 @@ def choose_blend(
 def _end_without_scores(
     parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, status: str
 ) -> TrainingState:
+    """Report what the general probe and retrieval measure where no rows are held out, and keep no strength that loses retrieval."""
     general = parts.general
     if general is None:
         return state
     if status == "stopped":
-        _report_unmeasured(parts)
+        _report_unmeasured(parts, state)
         return state
+    found = general(parts.encoder)
     if parts.evaluator is None and "retrieval" in general.untuned:
-        return _choose_by_retrieval(parts, state, blend, assignment, general)
+        found = _keep_retrieval(parts, blend, assignment, general, found)
+        parts.emit_event(Notice(describe_retrieval_change({"general": general.untuned}, {"general": found})))
     if "score" in general.untuned:
-        before, after = (f"{scores['score']:.3f}" for scores in (general.untuned, general(parts.encoder)))
-        words = _("on everyday pairs the model changed from {score} to {found} (Spearman)", score=before, found=after)
-        parts.emit_event(Notice(words))
+        before, after = (f"{scores['score']:.3f}" for scores in (general.untuned, found))
+        parts.emit_event(Notice(_("on everyday pairs the model changed from {score} to {found} (Spearman)", score=before, found=after)))
     return state
 
 
-def _report_unmeasured(parts: TrainingParts) -> None:
+def _keep_retrieval(
+    parts: TrainingParts, blend: WeightBlend, assignment: Assignment, general: GeneralProbe, tuned: dict[str, Any]
+) -> dict[str, Any]:
+    """Set the encoder to the largest strength that does not lose retrieval beyond chance; return its general scores."""
+    if not loses_retrieval({"general": tuned}):
+        return tuned
+    if obstacle := blend_obstacle(parts.spec) or ("" if assignment.blends else "the blend was disabled"):
+        words = _("the fine-tuned model finds fewer of the right documents than the base model, but is kept: {why}", why=obstacle)
+        parts.emit_event(Notice(words))
+        return tuned
+    strength, found = 0.0, _unchanged(general.untuned)
+    for mark in MARKS[-2:0:-1]:
+        blend.apply(mark)
+        measured = general(parts.encoder)
+        if not loses_retrieval({"general": measured}):
+            strength, found = mark, measured
+            break
+    blend.apply(strength)
+    words = _("the fine-tuned model finds fewer of the right documents, so strength {strength} is kept", strength=f"{strength:g}")
+    parts.emit_event(Notice(words if strength else "the base model is kept: the fine-tuned model finds fewer of the right documents"))
+    return found
+
+
+def _report_unmeasured(parts: TrainingParts, state: TrainingState) -> None:
     """Report that a stopped run kept its model without a measurement of retrieval."""
-    if parts.general is not None and "retrieval" in parts.general.untuned:
+    if state.step and parts.general is not None and "retrieval" in parts.general.untuned:
         parts.emit_event(Notice("the run was stopped, so retrieval was not measured: this model may find fewer of the right documents"))
-
-
-def _choose_by_retrieval(
-    parts: TrainingParts, state: TrainingState, blend: WeightBlend, assignment: Assignment, general: GeneralProbe
-) -> TrainingState:
-    """Keep the largest strength that does not lose retrieval beyond chance, where no rows are held out; retrieval is the score."""
-    before: dict[str, Any] = {**general.untuned["retrieval"], "general": _unchanged(general.untuned)}
-    obstacle = blend_obstacle(parts.spec) or ("" if assignment.blends else "the blend was disabled")
-    measured = general(parts.encoder)
-    strength = 1.0
-    if loses_retrieval({"general": measured}):
-        if obstacle:
-            words = _("the fine-tuned model finds fewer of the right documents than the base model, but is kept: {why}", why=obstacle)
-            parts.emit_event(Notice(words))
-        for strength in () if obstacle else MARKS[-2::-1]:
-            blend.apply(strength)
-            measured = general(parts.encoder) if strength else before["general"]
-            if not loses_retrieval({"general": measured}):
-                break
-    scores = {name: measured["retrieval"][name] for name in ("metric", "score", "rows", "interval")}
-    gain = {"gain_interval": measured["retrieval"]["change_interval"]}
-    return replace(state, before=before, after={**scores, **gain, "general": measured, "strength": strength})
 
 
 def record_blends(parts: TrainingParts, blend: WeightBlend) -> None:
@@ -366,6 +373,7 @@ def _with_general_scores(parts: TrainingParts, blend: WeightBlend, after: Any) -
         if kept is not None and loses_retrieval(kept) and "strengths" in after:
             kept = best_mark(measured)
             found |= {name: kept[name] for name in ("strength", "score", "interval", "gain_interval") if name in kept}
+            found["limited_by"] = RETRIEVAL
             strength = f"{kept['strength']:g}"
             words = _("strength {strength} is kept: the model of the best score finds fewer of the right documents", strength=strength)
             parts.emit_event(Notice(words))

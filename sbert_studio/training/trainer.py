@@ -252,7 +252,7 @@ def _initial_notices(
         yield processes.note
     if spec.precision == "bfloat16" and autocast_dtype(processes.device) is None:
         yield _("this {type} does not support fast bfloat16: training takes longer than in float32", type=processes.device.type)
-    if unjudged:
+    if unjudged and (general is None or "retrieval" not in general.untuned):
         yield _("the model cannot be evaluated, so its last weights are kept: {unjudged}", unjudged=unjudged)
     if general is None and assignment.general is not None and assignment.notes.retrieval is not None:
         yield "retrieval is not measured: a cross-encoder cannot search all documents"

@@ -151,6 +151,14 @@ def test_classes_that_cannot_be_predicted_are_not_doubted() -> None:
     texts = labelled_texts(400)
     count = len(texts.labels)
     assert judge(replace(texts, targets=random.integers(0, count, 400)), random.random((400, count))).suspicious == 0
+    found = []
+    for _trial in range(40):  # of a rare class, wrong labels are found all the same
+        right = (random.random(200) < 0.03).astype(np.int64)
+        wrong = random.random(200) < 0.03
+        predicted = np.eye(2)[right] * 0.8 + 0.1 + random.normal(0, 0.02, (200, 2))
+        labels = np.where(wrong, 1 - right, right)
+        found.append(judge(replace(labelled_texts(200), targets=labels, labels=("a", "b")), predicted).suspicious > 0 or not wrong.any())
+    assert np.mean(found) > 0.7
 
 
 def test_scores_that_cannot_be_predicted_are_not_all_doubted() -> None:

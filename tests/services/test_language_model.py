@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -137,6 +139,16 @@ def test_an_estimate_uses_measured_times_and_billed_tokens_also_when_it_is_repea
     assert (once.input_tokens, once.output_tokens) == (again.input_tokens, again.output_tokens) == (3_000, 50_000)
     assert once.cost == pytest.approx(0.503)
     assert 0.9 < once.seconds / (100 * 0.2 / 4) < 2 and again.seconds == pytest.approx(0.96 * once.seconds)
+    turn = threading.Lock()
+
+    def one_at_a_time(_text: str) -> Reply:
+        with turn:
+            time.sleep(0.1)
+        return Reply("a query")
+
+    with serve_model(one_at_a_time) as server:
+        found = estimate_writing(passages, model_at(server, tmp_path / "serial"), options, count)
+    assert 0.9 < found.seconds / (100 * 0.1) < 1.6, "an endpoint that answers one at a time takes longer"
     with serve_model(lambda _text: Reply(f"<think>{'so ' * 90}</think>a query")) as server:
         model = model_at(server, tmp_path / "other")
         found = estimate_writing(passages, model, options, lambda texts: [len(text.split()) for text in texts])

@@ -10,7 +10,8 @@ import pytest
 from tiny_studio import quick, sentences, studio_at, write_pairs
 
 from sbert_studio.data.retrieval import RetrievalSet, build_set
-from sbert_studio.evaluation.report import describe_run
+from sbert_studio.evaluation.ranking import RetrievalProbe
+from sbert_studio.evaluation.report import describe_kept_model, describe_run
 from sbert_studio.runs.files import RunFiles
 from sbert_studio.services import TrainRequest
 from sbert_studio.training import alarms
@@ -59,24 +60,31 @@ def test_a_run_reports_retrieval_before_and_after(evaluation: str, tiny_model: P
     assert all("retrieval" in mark for mark in run.after["strengths"] if mark["strength"])
 
 
-@pytest.mark.parametrize("blends", [True, False])
-def test_without_held_out_rows_retrieval_decides_what_is_kept(blends: bool, tiny_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("blends", "folds"), [(True, 0), (False, 0), (True, 3)])
+def test_without_held_out_rows_no_model_is_kept_that_retrieves_worse(blends: bool, folds: int, tiny_model: Path, tmp_path: Path) -> None:
     data, judged, texts = questions(), tmp_path / "judged.csv", tmp_path / "texts.csv"
     rows = [(query, data.documents[next(iter(grades))]) for query, grades in zip(data.queries, data.grades, strict=True)]
     judged.write_text("query,document,grade\n" + "".join(f"{query},{document},1\n" for query, document in rows))
     texts.write_text("text\n" + "\n".join(sentences(64)))
-    settings = quick(loss="simcse", learning_rate=0.5, epochs=2, blend=blends)
+    settings = quick(loss="simcse", learning_rate=0.5, epochs=2, blend=blends, folds=folds)
     with studio_at(tmp_path / "home", tiny_model) as studio:
         run = studio.fine_tune.train(TrainRequest(texts, overrides=settings, retrieval=judged))
         notices = [event.get("message", "") for _, event in studio.store.events(run.id) if event.get("type") == "notice"]
-    assert run.status == "finished" and run.before["metric"] == run.after["metric"] == "ndcg@10"
+        assert run.status == "finished" and "score" not in run.before and run.model_path is not None
+        base, kept = [RetrievalProbe(data, studio.catalog.load(str(path))).untuned["score"] for path in (tiny_model, run.model_path)]
+    change = next(notice for notice in notices if notice.startswith("retrieval: nDCG@10"))
+    assert f"{base:.3f}" in change and f"{kept:.3f}" in change
     if blends:
-        assert run.after["strength"] < 1 and run.after["gain_interval"][1] >= 0
-        assert run.after["score"] == run.after["general"]["retrieval"]["score"]
+        assert kept > base - 0.1 and any("finds fewer of the right documents" in notice for notice in notices)
     else:
-        assert run.after["strength"] == 1 and run.after["score"] < run.before["score"] - 0.2
-        assert any("fewer of the right documents than the base model, but is kept" in notice for notice in notices)
-    assert describe_run(run.before, run.after)[0].startswith("no gain" if run.after["strength"] == 0 else ("worse", "better", "0."))
+        assert kept < base - 0.2 and any("but is kept: the blend was disabled" in notice for notice in notices)
+
+
+def test_a_better_score_that_retrieves_worse_is_named_as_the_reason() -> None:
+    marks = [{"strength": strength, "score": score} for strength, score in ((0.0, 0.7), (0.5, 0.8), (1.0, 0.9))]
+    for strength, words in ((0.0, "the base model is kept: the fine-tuned model finds fewer"), (0.5, "stronger ones find fewer")):
+        assert words in describe_kept_model({"strength": strength, "strengths": marks, "limited_by": "retrieval"})
+    assert "set manually" in describe_kept_model({"strength": 0.5, "strengths": marks, "chosen": {}})
 
 
 def test_a_blend_that_retrieves_worse_is_not_kept_and_a_collapse_is_an_alarm() -> None:

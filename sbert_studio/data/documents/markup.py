@@ -87,6 +87,7 @@ def _is_html(tag: str) -> bool:
 
 def _inline_text(tokens: list[Any]) -> str:
     parts = []
+    closed = {token.content[2:-1].strip().lower() for token in tokens if token.type == "html_inline" and token.content.startswith("</")}
     for token in tokens:
         if token.type in ("text", "code_inline"):
             parts.append(token.content)
@@ -98,7 +99,9 @@ def _inline_text(tokens: list[Any]) -> str:
             parts.append(_inline_text(token.children or []))
         elif token.type == "html_inline" and (tag := _TAG_NAME.match(token.content)) and tag[1].lower() not in _INLINE:
             # <br> and the like separate words.
-            parts.append(token.content if _PLACEHOLDER.fullmatch(token.content) and not _is_html(tag[1].lower()) else " ")
+            name = tag[1].lower()
+            is_placeholder = _PLACEHOLDER.fullmatch(token.content) and name not in closed and not _is_html(name)
+            parts.append(token.content if is_placeholder else " ")
     return "".join(parts)
 
 

@@ -69,9 +69,10 @@ def test_headings_without_text_below_are_text(tmp_path: Path) -> None:
 
 
 def test_footnotes_and_placeholders_of_markdown_are_text(tmp_path: Path) -> None:
-    text = "Seen[^1] and[^b].\n\nUse <name> with <your-key><br>or <b>not</b>.\n\n[^1]: Smith (2019)\n[^b]: https://x.org/a%20b\n[link]: https://y.org\n"
+    text = "Seen[^1] and[^b].\n\nUse <name> with <your-key><br>or <b>not</b> <Badge>new</Badge>.\n\n"
+    text += "[^1]: Smith (2019)\n[^b]: https://x.org/a%20b\n[link]: https://y.org\n"
     assert body_text(read(tmp_path, "a.md", text)) == (
-        "Seen^1 and^b.\n\nUse <name> with <your-key> or not.\n\nSmith 2019\n\nhttps://x.org/a b"
+        "Seen^1 and^b.\n\nUse <name> with <your-key> or not new .\n\nSmith 2019\n\nhttps://x.org/a b"
     )
 
 

@@ -43,7 +43,7 @@ _LOCK = threading.Lock()
 
 def first_scores(page: Page, selected: SelectedCorpus, language: str, progress: gr.Progress | None = None) -> EvaluationPanel | None:
     """Return the comparison of the usual models; ``None`` if there is no suitable data."""
-    found = _suitable(page, selected, language)
+    found = _suitable(page, selected, language, progress_callback(progress, "Reading"))
     if found is None:
         return None
     path, name = found
@@ -65,9 +65,9 @@ def first_scores(page: Page, selected: SelectedCorpus, language: str, progress: 
     return panel
 
 
-def _suitable(page: Page, selected: SelectedCorpus, language: str) -> tuple[Path, str] | None:
+def _suitable(page: Page, selected: SelectedCorpus, language: str, report: Progress | None) -> tuple[Path, str] | None:
     with suppress(StudioError):
-        table = page.corpora.table(selected.path, selected.corpus.name)
+        table = page.corpora.table(selected.path, selected.corpus.name, report)
         if retrieval_kind(table) is not None:
             return None  # retrieval takes longer, and needs documents of its own
         if selected.corpus.account.read <= MAX_ROWS and describe_uses(table, (selected.column,))[-1].is_possible:

@@ -109,7 +109,7 @@ def refresh_guide(page: Page, corpus: str | None, owner: object) -> GuideView:
 def poll_guide(page: Page, corpus: str | None, owner: object, guide_state: Value | None) -> GuideView | None:
     """Show the progress of a job and of the training run, also of another page of the visitor, and open the data that the job has made."""
     if corpus is not None and corpus not in page.corpora:
-        gone = {"title": "These documents are no longer here: choose other data at the top.", "steps": []}
+        gone = {"title": "These documents are no longer open here: choose data at the top.", "steps": []}
         view = GuideView(UNCHANGED, gone, inspected=None, pairs_file=_HIDDEN, negatives_file=_HIDDEN)
         return replace(view, documents_timer=props(active=False), guide_timer=props(active=False))
     selected, visitor = page.corpora.selected(corpus), page.visitor(owner)

@@ -149,7 +149,7 @@ def test_removed_documents_take_along_what_was_made_from_them(page: Page, corpus
     released.set()
     assert waiting.ended(lambda: page.studio.document_jobs.latest("local")).status == "stopped" and not page.files.list_files("local")
     view = documents_panel.poll_guide(page, corpus, None, None)
-    assert view is not None and isinstance(view.steps, dict) and "no longer here" in view.steps["title"]
+    assert view is not None and isinstance(view.steps, dict) and "no longer open here" in view.steps["title"]
     assert view.steps["steps"] == [] and view.guide_timer == props(active=False)
 
 
