@@ -332,7 +332,8 @@ def test_a_loss_of_retrieval_raises_the_alarm_even_where_everyday_pairs_stay(pro
     data = build_set("reversed", texts, {text: text for text in texts}, [(text, text, 1.0) for text in texts])
     watched = evaluator.GeneralProbe.build(tiny_encoder(), data)
     same, collapsed = watched(tiny_encoder()), tiny_encoder()
-    assert same["retrieval"]["change_interval"] == [0.0, 0.0]
+    low, high = same["retrieval"]["change_interval"]
+    assert low == -high < 0, "no query differs, but others may"
     with torch.no_grad():
         for parameter in collapsed.parameters():
             parameter.zero_()
