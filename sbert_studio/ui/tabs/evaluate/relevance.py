@@ -25,7 +25,7 @@ from ...handlers import progress_callback
 from ...panel import Panel
 from ...sessions.language import notify_info
 from ...state import Header, OpenedCorpus, SelectedCorpus
-from ...views import UNCHANGED, Unchanged, Update, Value, props, shorten, view
+from ...views import UNCHANGED, Unchanged, Update, Value, placeholder, props, shorten, view
 
 if TYPE_CHECKING:
     from ...page import Page
@@ -38,6 +38,7 @@ _MAX_BYTES = 64 << 20  # of all visitors
 _MAX_QUESTION, _MAX_TEXT = 500, 4_000  # characters
 _MAX_SHOWN = 600  # characters of a passage that are shown; tables contain all
 _LOCK = threading.Lock()
+_NOTHING = placeholder("The passages found for each question appear here.")  # and the progress of the search
 _TASK = "relevance"
 _INTRO = (
     "Type about ten questions that people ask, press Search, and tick the passages that answer them. This is a test set of your own. "
@@ -129,7 +130,7 @@ def tick(page: Page, owner: object, corpus: str | None, selection: Selection) ->
 def restore(page: Page, owner: object, corpus: str | None) -> RelevanceView:
     """Return the stored questions and ticks for the selected data; empty if there are none."""
     found = _load(page, owner, page.corpora.selected(corpus))
-    return _view(found, "\n".join(one["query"] for one in found)) if found else RelevanceView(None, None, props(visible=False))
+    return _view(found, "\n".join(one["query"] for one in found)) if found else RelevanceView(_NOTHING, None, props(visible=False))
 
 
 def describe(judgments: list[dict[str, Any]]) -> Value:
@@ -210,7 +211,7 @@ def build_relevance(page: Page, subtabs: gr.Tabs) -> None:
             search = gr.Button("Search", variant="primary", elem_id="relevance-search")
             cancel_button(_TASK)
         with gr.Column(min_width=320, scale=2):
-            judged = view("relevance", elem_id="relevance-judged")
+            judged = view("relevance", _NOTHING, elem_id="relevance-judged")
             note = view("note", elem_id="relevance-note")
             with gr.Row(visible=False, elem_classes=["sb-buttons"]) as files:
                 use = gr.Button("Use as test data", variant="primary", elem_id="relevance-use")
