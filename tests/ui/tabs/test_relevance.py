@@ -81,12 +81,12 @@ def test_ticks_survive_a_reload_and_another_search_but_belong_to_a_visitor_and_t
     more = search_questions(page, None, corpus, static, f"another\n{TEXTS[8]}").judged["questions"]
     assert [any(hit["ticked"] for hit in one["hits"]) for one in more] == [False, True]
     other = page.corpora.put(page.corpora.sample())
-    assert restore(page, None, other).questions is UNCHANGED and restore(page, None, other).judged is None
+    assert restore(page, None, other).questions is UNCHANGED and restore(page, None, other).judged["empty"]
     search_questions(page, None, other, static, "cat")
     assert restore(page, None, corpus).judged["questions"] == more, "labels of other data stay"
     for path in page.studio.workspace.cache("relevance").glob("*.json"):
         path.write_text("[")
-    assert restore(page, None, corpus).judged is None
+    assert restore(page, None, corpus).judged["empty"]
     for wrong in ("", " \n", "\n".join(map(str, range(60)))):
         with pytest.raises(StudioError, match="questions"):
             parse_questions(wrong)
