@@ -232,8 +232,8 @@ def choose_blend(
 ) -> TrainingState:
     """Set the encoder to the weights to keep, and the state to their scores.
 
-    These are the blend with the best held-out score, or the one chosen by the assignment. A stopped run keeps the better of the base and
-    the fine-tuned model without further evaluation.
+    These are the blend with the best held-out score that does not lose retrieval, or the one chosen by the assignment. A stopped run keeps
+    the better of the base and the fine-tuned model without further evaluation.
 
     Args:
         blend: has the base and the best fine-tuned weights.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from tiny_studio import quick, sentences, studio_at, write_pairs
+from torch import nn
 
 from sbert_studio.data.retrieval import RetrievalSet, build_set
 from sbert_studio.evaluation.ranking import RetrievalProbe
@@ -15,8 +18,11 @@ from sbert_studio.evaluation.report import describe_kept_model, describe_run
 from sbert_studio.runs.files import RunFiles
 from sbert_studio.services import TrainRequest
 from sbert_studio.training import alarms
-from sbert_studio.training.blend import best_mark
+from sbert_studio.training.blend import WeightBlend, best_mark, choose_blend
+from sbert_studio.training.checkpoints import TrainingState
+from sbert_studio.training.evaluator import Candidates
 from sbert_studio.training.spec import TrainSpec
+from sbert_studio.training.trainer import Assignment
 
 
 def questions() -> RetrievalSet:
@@ -85,6 +91,22 @@ def test_a_better_score_that_retrieves_worse_is_named_as_the_reason() -> None:
     for strength, words in ((0.0, "the base model is kept: the fine-tuned model finds fewer"), (0.5, "stronger ones find fewer")):
         assert words in describe_kept_model({"strength": strength, "strengths": marks, "limited_by": "retrieval"})
     assert "set manually" in describe_kept_model({"strength": 0.5, "strengths": marks, "chosen": {}})
+
+
+@pytest.mark.parametrize(("interval", "strength"), [([-0.3, -0.1], 0.0), ([-0.1, 0.1], 1.0)])
+def test_a_stopped_run_keeps_no_model_that_was_measured_to_retrieve_worse(interval: list[float], strength: float) -> None:
+    parts: Any = SimpleNamespace(evaluator=SimpleNamespace(untuned=lambda: None), general=object(), spec=TrainSpec())
+    general = {"score": 0.8, "retrieval": {"score": 0.5, "change_interval": interval}}
+    before, after = {"score": 0.7, "general": general}, {"score": 0.9, "general": general}
+    weight = nn.Parameter(torch.zeros(1))
+    blend = WeightBlend({"weight": weight})
+    with torch.no_grad():
+        weight.fill_(1.0)
+    blend.set_tuned()
+    state = TrainingState("run", step=4, best=4, before=before, after=after)
+    found = choose_blend(parts, state, blend, Assignment(), "stopped", Candidates())
+    assert found.after["strength"] == float(weight) == strength
+    assert ("limited_by" in found.after) is (strength == 0)
 
 
 def test_a_blend_that_retrieves_worse_is_not_kept_and_a_collapse_is_an_alarm() -> None:
